@@ -1,0 +1,2 @@
+//! The `gnsm` binary.
+fn main() {}

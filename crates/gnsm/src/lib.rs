@@ -1,0 +1,4 @@
+//! Finds what is odd in tables of categories and numbers, without labels, and says why.
+
+pub mod table;
+pub mod error;

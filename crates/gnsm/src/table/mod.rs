@@ -1,0 +1,138 @@
+//! Rows as read from a file; nothing is learned here.
+//!
+//! Five formats come in (CSV and its relatives, JSON lines, Parquet, Arrow IPC, ARFF), plain or inside gzip,
+//! zstd or xz, from a path or from standard input, and one type goes out: [`Table`], a batch of rows by columns.
+//! A whole file is read by [`read_table`]; a file larger than memory is walked with [`TableReader::next_batch`].
+//!
+//! A cell is text, a declared category or a number. What a column of text *means* is decided in
+//! [`crate::schema`], not here: a reader only knows whether its format declared a type.
+
+use crate::error::Place;
+
+/// The code of a missing cell in [`Values::Category`].
+pub const MISSING: u32 = u32::MAX;
+
+/// Cells of undeclared text that mean "no value here", in any column.
+pub const MISSING_TEXTS: [&str; 8] = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
+
+/// A batch of rows, by columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The file's name as the user gave it; `standard input` for a pipe.
+    pub file: String,
+    /// The columns, all of the same length, names all different.
+    pub columns: Vec<Column>,
+    /// For each row the line it starts on (text formats) or its number in the file (binary ones), from 1.
+    pub lines: Vec<u64>,
+}
+
+/// A named column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// The name in the header.
+    pub name: String,
+    /// The cells.
+    pub values: Values,
+}
+
+/// The cells of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Text whose meaning the format leaves open (CSV cells).
+    Text(TextCells),
+    /// Categories declared by the format (ARFF nominal and string, Parquet, Arrow and JSON strings and booleans).
+    Category {
+        /// For each row an index into `names`, or [`MISSING`].
+        codes: Vec<u32>,
+        /// The distinct categories, in order of first appearance or declaration; some may be unused.
+        names: Vec<String>,
+    },
+    /// Numbers declared by the format; NaN is missing.
+    Number {
+        /// For each row its number.
+        values: Vec<f64>,
+        /// Whether the format's type holds whole numbers only.
+        integer: bool,
+    },
+    /// A type that has no use here (a list, a map, raw bytes); an error only if the column is used.
+    Unsupported {
+        /// The format's own name of the type.
+        type_name: String,
+        /// How many rows there are.
+        n_rows: usize,
+    },
+}
+
+/// Texts one after another in one allocation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextCells {
+    bytes: String,
+    ends: Vec<usize>,
+}
+
+impl TextCells {
+    /// Appends a cell.
+    pub fn push(&mut self, text: &str) {
+        self.bytes.push_str(text);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The number of cells.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are no cells.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The text of a cell.
+    pub fn get(&self, row: usize) -> &str {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.bytes[start..self.ends[row]]
+    }
+
+    /// All cells, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|row| self.get(row))
+    }
+}
+
+impl Values {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(cells) => cells.len(),
+            Self::Category { codes, .. } => codes.len(),
+            Self::Number { values, .. } => values.len(),
+            Self::Unsupported { n_rows, .. } => *n_rows,
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Table {
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Where a cell stands, for messages.
+    pub fn place(&self, row: usize, column: &str) -> Place {
+        Place {
+            file: self.file.clone(),
+            line: self.lines.get(row).copied(),
+            column: Some(column.to_owned()),
+        }
+    }
+}
