@@ -35,6 +35,8 @@ pub struct Tile {
     pub logits: Vec<f32>,
     /// The gradient of the loss with respect to `logits`, [TILE, outputs].
     pub d_logits: Vec<f32>,
+    /// Scratch for the loss, [4·outputs].
+    pub work: Vec<f32>,
     /// The sum of the losses of this tile's rows.
     pub loss: f64,
     pub(super) stream: Vec<f32>,
@@ -72,6 +74,7 @@ impl Tile {
             sources: vec![0; TILE],
             logits: vec![0.0; TILE * ends.outputs],
             d_logits: only_training(TILE * ends.outputs),
+            work: only_training(4 * ends.outputs),
             loss: 0.0,
             stream: hidden(),
             scratch: hidden(),
