@@ -1,4 +1,5 @@
 //! Finds what is odd in tables of categories and numbers, without labels, and says why.
 
 pub mod table;
+pub mod density;
 pub mod error;
