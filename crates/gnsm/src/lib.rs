@@ -2,4 +2,6 @@
 
 pub mod table;
 pub mod density;
+pub mod threshold;
+pub mod metrics;
 pub mod error;
