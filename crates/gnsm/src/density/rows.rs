@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 /// Rows per piece of work; fixed, so that sums do not depend on the number of threads.
 pub(super) const CHUNK: usize = 1024;
 
+/// Above this not every whole number is a float, and counts could not be dealt out one by one.
+const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
+
 /// What random numbers are drawn for. Each purpose has its own stream of the seed's generator, so that drawing
 /// more for one leaves the others as they were.
 #[derive(Debug, Clone, Copy)]
@@ -66,11 +69,11 @@ impl<'a> Rows<'a> {
         }
         if let Some(row) = counts
             .iter()
-            .position(|&count| !(count >= 1.0 && count.fract() == 0.0))
+            .position(|&count| !((1.0..=LARGEST_COUNT).contains(&count) && count.fract() == 0.0))
         {
             return Err(Error::fit(
                 format!(
-                    "the count {} of row {row} is not a whole number from 1",
+                    "the count {} of row {row} is not a whole number from 1 to 2^53",
                     counts[row]
                 ),
                 advice,
@@ -196,6 +199,6 @@ mod tests {
         assert!(Rows::new(&[1.0, f64::NAN], 2, &[1.0]).is_err());
         assert!(Rows::new(&[1.0, 2.0], 2, &[0.0]).is_err());
         assert!(Rows::new(&[1.0, 2.0], 2, &[1.5]).is_err());
-        assert!(Rows::new(&[1.0, 2.0], 2, &[f64::INFINITY]).is_err());
+        assert!(Rows::new(&[1.0, 2.0], 2, &[1e300]).is_err());
     }
 }
