@@ -131,10 +131,6 @@ impl Table {
 
     /// Where a cell stands, for messages.
     pub fn place(&self, row: usize, column: &str) -> Place {
-        Place {
-            file: self.file.clone(),
-            line: self.lines.get(row).copied(),
-            column: Some(column.to_owned()),
-        }
+        Place { file: self.file.clone(), line: self.lines.get(row).copied(), column: Some(column.to_owned()) }
     }
 }
