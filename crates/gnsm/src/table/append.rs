@@ -14,17 +14,14 @@ impl Table {
     /// Appends the rows of `other`. A column that only one of the two has is missing in the rows of the other one.
     pub fn append(&mut self, other: Self) -> Result<()> {
         let (n_before, n_added) = (self.n_rows(), other.n_rows());
-        let index: HashMap<String, usize> = self.columns.iter().enumerate().map(|(i, c)| (c.name.clone(), i)).collect();
+        let index: HashMap<String, usize> = self.columns.iter().map(|column| column.name.clone()).zip(0..).collect();
         for column in other.columns {
-            let mine = match index.get(&column.name) {
-                Some(&i) => &mut self.columns[i],
-                None => {
-                    self.columns.push(Column { name: column.name, values: Values::missing(n_before) });
-                    self.columns.last_mut().expect("a column was pushed on the line above")
-                }
-            };
-            let values = std::mem::replace(&mut mine.values, Values::missing(0));
-            mine.values = values.followed_by(column.values)?;
+            let i = index.get(&column.name).copied().unwrap_or(self.columns.len());
+            if i == self.columns.len() {
+                self.columns.push(Column { name: column.name, values: Values::missing(n_before) });
+            }
+            let values = std::mem::replace(&mut self.columns[i].values, Values::missing(0));
+            self.columns[i].values = values.followed_by(column.values)?;
         }
         self.lines.extend(other.lines);
         for column in &mut self.columns {
@@ -69,7 +66,9 @@ impl Values {
             }
             (Self::Category { codes, names }, Self::Text(more)) if names.is_empty() => {
                 let mut cells = TextCells::default();
-                codes.iter().for_each(|_| cells.push(""));
+                for _ in codes {
+                    cells.push("");
+                }
                 Self::Text(more).write_texts(&mut cells);
                 Self::Text(cells)
             }
@@ -97,7 +96,9 @@ impl Values {
         match self {
             Self::Text(texts) => texts.iter().for_each(|text| cells.push(text)),
             Self::Category { codes, names } => {
-                codes.iter().for_each(|&code| cells.push(names.get(code as usize).map_or("", |name| name)));
+                for &code in codes {
+                    cells.push(names.get(code as usize).map_or("", |name| name));
+                }
             }
             Self::Number { values, .. } => values.iter().for_each(|&value| cells.push(&number_text(value))),
             Self::Unsupported { n_rows, .. } => (0..*n_rows).for_each(|_| cells.push("")),
@@ -129,7 +130,9 @@ mod tests {
 
     fn text(cells: &[&str]) -> Values {
         let mut all = TextCells::default();
-        cells.iter().for_each(|cell| all.push(cell));
+        for cell in cells {
+            all.push(cell);
+        }
         Values::Text(all)
     }
 

@@ -132,7 +132,7 @@ proptest! {
         let nominal: Vec<String> = rows.iter().map(|(a, _)| quoted(a)).collect();
         let mut text = format!("@relation r\n@attribute {} {{{}}}\n@attribute 'the other one' string\n@data\n", quoted(&format!("x{name}")), nominal.join(","));
         for (a, b) in &rows {
-            text += &format!("{},{}\n", quoted(a), quoted(b));
+            text.extend([&quoted(a), ",", &quoted(b), "\n"]);
         }
         let table = arff(&text);
         prop_assert_eq!(texts(&table, &format!("x{name}")), rows.iter().map(|(a, _)| a.clone()).collect::<Vec<_>>());

@@ -43,9 +43,9 @@ pub(super) fn open_arrow(mut source: Source) -> Result<ArrowRows> {
     let mut messages = Messages { name: name.clone(), input, decoder, is_file, finished: false };
     let schema = loop {
         match undamaged(&name, || messages.next_message())? {
-            Some(None) => {}
-            Some(Some(_)) => return Err(damaged(&name, "rows before the schema")),
-            None => return Err(damaged(&name, "there is no schema")),
+            Message::Other => {}
+            Message::Rows(_) => return Err(damaged(&name, "rows before the schema")),
+            Message::End => return Err(damaged(&name, "there is no schema")),
         }
         if let Some(schema) = messages.decoder.schema() {
             break schema;
@@ -62,15 +62,22 @@ struct Messages {
     finished: bool,
 }
 
+enum Message {
+    Rows(RecordBatch),
+    /// The schema or a dictionary, which the decoder keeps.
+    Other,
+    End,
+}
+
 impl Iterator for Messages {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match self.next_message() {
-                Ok(Some(Some(batch))) => return Some(Ok(batch)),
-                Ok(Some(None)) => {}
-                Ok(None) => return None,
+                Ok(Message::Rows(batch)) => return Some(Ok(batch)),
+                Ok(Message::Other) => {}
+                Ok(Message::End) => return None,
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -78,17 +85,16 @@ impl Iterator for Messages {
 }
 
 impl Messages {
-    /// Reads one message: `None` at the end, `Some(None)` if it was no record batch.
-    fn next_message(&mut self) -> Result<Option<Option<RecordBatch>>> {
+    fn next_message(&mut self) -> Result<Message> {
         if self.finished {
-            return Ok(None);
+            return Ok(Message::End);
         }
         let Some(length) = self.message_length()? else {
             self.finished = true;
             if self.is_file {
                 self.check_footer()?;
             }
-            return Ok(None);
+            return Ok(Message::End);
         };
         let mut bytes = length.to_le_bytes().to_vec();
         self.read_into(&mut bytes, u64::from(length))?;
@@ -110,7 +116,7 @@ impl Messages {
             let found = self.decoder.decode(&mut buffer).map_err(|error| self.damaged(&error.to_string()))?;
             batch = batch.or(found);
         }
-        Ok(Some(batch))
+        Ok(batch.map_or(Message::Other, Message::Rows))
     }
 
     /// The length of the next message's header; `None` at the end mark, or where a stream just ends.

@@ -15,6 +15,8 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 
+use super::super::compression::tests::{gzip, xz, zstd};
+use super::super::tar::tests::entry;
 use super::super::tests::{batches, error_of, read, same, texts};
 use super::super::{Format, ReadOptions, TableReader};
 use super::*;
@@ -68,7 +70,9 @@ fn parquet_bytes(batches: &[RecordBatch], compression: Compression) -> Vec<u8> {
     let properties =
         WriterProperties::builder().set_compression(compression).set_max_row_group_row_count(Some(4)).build();
     let mut writer = ArrowWriter::try_new(Vec::new(), batches[0].schema(), Some(properties)).unwrap();
-    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
     writer.into_inner().unwrap()
 }
 
@@ -79,14 +83,18 @@ fn ipc_options(compression: Option<CompressionType>) -> IpcWriteOptions {
 fn file_bytes(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
     let mut writer =
         FileWriter::try_new_with_options(Vec::new(), &batches[0].schema(), ipc_options(compression)).unwrap();
-    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
     writer.into_inner().unwrap()
 }
 
 fn stream_bytes(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
     let mut writer =
         StreamWriter::try_new_with_options(Vec::new(), &batches[0].schema(), ipc_options(compression)).unwrap();
-    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
     writer.into_inner().unwrap()
 }
 
@@ -245,6 +253,34 @@ fn flipped_bits_never_panic() {
                 damaged[i] = bytes[i];
             }
         }
+    }
+}
+
+/// Where fuzzing starts from: `GNSM_FUZZ_CORPUS=crates/gnsm/fuzz/corpus cargo test -p gnsm -- --ignored seeds`.
+#[test]
+#[ignore = "writes files"]
+fn seeds_for_fuzzing() {
+    let Ok(corpus) = std::env::var("GNSM_FUZZ_CORPUS") else { return };
+    let (every, several) = ([every_type()], several());
+    for (name, bytes) in [
+        ("parquet/every", parquet_bytes(&every, Compression::UNCOMPRESSED)),
+        ("parquet/several", parquet_bytes(&several, Compression::SNAPPY)),
+        ("parquet/strings", parquet_bytes(&[several[0].project(&[0]).unwrap()], Compression::UNCOMPRESSED)),
+        ("arrow/every", file_bytes(&every, None)),
+        ("arrow/several", stream_bytes(&several, Some(CompressionType::ZSTD))),
+        ("arrow/lz4", stream_bytes(&several, Some(CompressionType::LZ4_FRAME))),
+        ("arrow/strings", stream_bytes(&[several[0].project(&[0]).unwrap()], None)),
+        ("csv/quotes", b"a;b,c\n\"x\r\n\"\"y\";1,2\r\n\n?;NA,2019\n".to_vec()),
+        ("csv/gzip", gzip(b"a,b\n1,2\n")),
+        ("csv/xz", xz(b"a\tb\n1\t2\n")),
+        ("csv/zstd", zstd(b"2019|b\n1|2\n")),
+        ("csv/tar", [entry("a.csv", b'0', b"a,b\n1,2\n"), vec![0; 512]].concat()),
+        ("jsonl/all", b"{\"a\":1,\"b\":\"x\\u00e9\",\"c\":[{}]}\n\n{\"a\":\"y\",\"b\":null,\"d\":true}\n".to_vec()),
+        ("arff/all", b"% c\n@relation r\n@attribute a {x, 'y z'}\n@attribute b real [0,1]\n@attribute c string\n@attribute d date \"y\"\n@data\nx,1,'\\u001Eq',d\n{0 'y z', 1 2}, {5}\n?,?,?,? % c\n".to_vec()),
+    ] {
+        let path = std::path::Path::new(&corpus).join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
     }
 }
 

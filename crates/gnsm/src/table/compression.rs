@@ -87,7 +87,7 @@ impl Read for Decoder {
         self.inner.read(buffer).map_err(|error| {
             let from_below = error.raw_os_error().is_some()
                 || error.kind() == io::ErrorKind::Interrupted
-                || error.get_ref().is_some_and(|inner| inner.is::<Error>());
+                || error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Error>);
             if from_below {
                 return error;
             }

@@ -126,19 +126,16 @@ enum Building {
 impl Columns {
     fn push(&mut self, key: &str, row: usize, raw: &str, place: &dyn Fn() -> Place) -> Result<()> {
         let at = || Place { column: Some(key.to_owned()), ..place() };
-        let i = match self.index.get(key) {
-            Some(&i) => i,
-            None => {
-                if self.columns.len() == MAX_COLUMNS {
-                    let problem = format!("more than {MAX_COLUMNS} different keys");
-                    return Err(Error::data(place(), problem, "use keys for the columns' names only"));
-                }
-                self.index.insert(key.to_owned(), self.columns.len());
-                let values = Building::Category(CategoryCells::default());
-                self.columns.push(Cells { name: key.to_owned(), n_rows: 0, values });
-                self.columns.len() - 1
-            }
-        };
+        let i = self.index.get(key).copied().unwrap_or(self.columns.len());
+        if i == MAX_COLUMNS {
+            let problem = format!("more than {MAX_COLUMNS} different keys");
+            return Err(Error::data(place(), problem, "use keys for the columns' names only"));
+        }
+        if i == self.columns.len() {
+            self.index.insert(key.to_owned(), i);
+            let values = Building::Category(CategoryCells::default());
+            self.columns.push(Cells { name: key.to_owned(), n_rows: 0, values });
+        }
         let cells = &mut self.columns[i];
         if cells.n_rows > row {
             return Err(Error::data(at(), "this key stands twice in the object", "keep one of the two"));

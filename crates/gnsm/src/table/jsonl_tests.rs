@@ -20,7 +20,9 @@ fn error(text: &str) -> String {
 
 fn text(cells: &[&str]) -> Values {
     let mut all = TextCells::default();
-    cells.iter().for_each(|cell| all.push(cell));
+    for cell in cells {
+        all.push(cell);
+    }
     Values::Text(all)
 }
 
