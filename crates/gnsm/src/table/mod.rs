@@ -76,6 +76,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// For each row the line it starts on (text formats) or its number in the file (binary ones), from 1.
     pub lines: Vec<u64>,
+    /// Whether the format lets each row leave columns out (JSON lines), so that a batch may lack one.
+    pub rows_may_omit_columns: bool,
 }
 
 /// A named column.

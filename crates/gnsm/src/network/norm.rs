@@ -1,0 +1,147 @@
+//! Layer normalisation followed by an activation, forward and backward, one row at a time.
+//!
+//! With x̂ = (x − mean)/√(var + ε) and u = gain·x̂ + shift, the forward pass gives act(u) and keeps x̂, act′(u) and the
+//! reciprocal deviation; the backward pass returns
+//!
+//! dx = r·(g − mean(g) − x̂·mean(g·x̂)), where g = du·gain and du = dout·act′(u).
+
+use super::math::{gelu, simd, sum_by};
+
+const EPSILON: f32 = 1e-5;
+const LEAK: f32 = 0.01;
+
+/// What follows the normalisation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activation {
+    /// u·Φ(u), in the residual blocks.
+    Gelu,
+    /// max(u, 0.01·u), before the last layer.
+    LeakyRelu,
+}
+
+/// What the backward pass needs again, for a tile of rows.
+pub(crate) struct Kept {
+    /// x̂, [rows, width].
+    pub normalised: Vec<f32>,
+    /// act′(u), [rows, width].
+    pub slope: Vec<f32>,
+    /// 1/√(var + ε), [rows].
+    pub reciprocal: Vec<f32>,
+}
+
+impl Kept {
+    pub fn new(rows: usize, width: usize) -> Self {
+        Self {
+            normalised: vec![0.0; rows * width],
+            slope: vec![0.0; rows * width],
+            reciprocal: vec![0.0; rows],
+        }
+    }
+}
+
+/// `out = act(gain·x̂ + shift)`.
+pub(crate) fn forward(activation: Activation, out: &mut [f32], x: &[f32], gain: &[f32], shift: &[f32], kept: &mut Kept) {
+    let width = gain.len();
+    simd(|| {
+        let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
+        let kept = kept
+            .normalised
+            .chunks_exact_mut(width)
+            .zip(kept.slope.chunks_exact_mut(width))
+            .zip(&mut kept.reciprocal);
+        for ((out, x), ((normalised, slope), reciprocal)) in rows.zip(kept) {
+            let mean = sum_by(width, |i| x[i]) / width as f32;
+            let variance = sum_by(width, |i| (x[i] - mean) * (x[i] - mean)) / width as f32;
+            *reciprocal = 1.0 / (variance + EPSILON).sqrt();
+            for i in 0..width {
+                let centred = (x[i] - mean) * *reciprocal;
+                let u = centred.mul_add(gain[i], shift[i]);
+                normalised[i] = centred;
+                (out[i], slope[i]) = match activation {
+                    Activation::Gelu => gelu(u),
+                    Activation::LeakyRelu if u > 0.0 => (u, 1.0),
+                    Activation::LeakyRelu => (LEAK * u, LEAK),
+                };
+            }
+        }
+    });
+}
+
+/// Turns `dout` into `dx`, plus `skip` where the layer sits beside a residual connection, and adds to the gradients
+/// of gain and shift. `dout` is overwritten.
+pub(crate) fn backward(
+    dx: &mut [f32],
+    dout: &mut [f32],
+    skip: Option<&[f32]>,
+    gain: &[f32],
+    kept: &Kept,
+    dgain: &mut [f32],
+    dshift: &mut [f32],
+) {
+    let width = gain.len();
+    simd(|| {
+        for (row, (dx, du)) in dx.chunks_exact_mut(width).zip(dout.chunks_exact_mut(width)).enumerate() {
+            let normalised = &kept.normalised[row * width..][..width];
+            let slope = &kept.slope[row * width..][..width];
+            for i in 0..width {
+                du[i] *= slope[i];
+                dgain[i] = du[i].mul_add(normalised[i], dgain[i]);
+                dshift[i] += du[i];
+                du[i] *= gain[i];
+            }
+            let mean = sum_by(width, |i| du[i]) / width as f32;
+            let along = sum_by(width, |i| du[i] * normalised[i]) / width as f32;
+            let reciprocal = kept.reciprocal[row];
+            for i in 0..width {
+                dx[i] = reciprocal * (du[i] - mean - normalised[i] * along);
+            }
+            if let Some(skip) = skip {
+                super::math::add(dx, &skip[row * width..][..width]);
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_agree_with_finite_differences() {
+        let (rows, width) = (3, 21);
+        let numbers = |n: usize, seed: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * 1.3 + seed).sin()).collect() };
+        // Shifts away from zero keep the finite differences clear of the leaky kink.
+        let shift: Vec<f32> = numbers(width, 2.0).iter().map(|s| s + 2.5 * s.signum()).collect();
+        let weight = numbers(rows * width, 5.0);
+        for activation in [Activation::Gelu, Activation::LeakyRelu] {
+            let (x, gain) = (numbers(rows * width, 0.0), numbers(width, 1.0));
+            let value = |x: &[f32], gain: &[f32], shift: &[f32]| -> f64 {
+                let mut kept = Kept::new(rows, width);
+                let mut out = vec![0.0; rows * width];
+                forward(activation, &mut out, x, gain, shift, &mut kept);
+                out.iter().zip(&weight).map(|(o, w)| f64::from(*o) * f64::from(*w)).sum()
+            };
+            let mut kept = Kept::new(rows, width);
+            let mut out = vec![0.0; rows * width];
+            forward(activation, &mut out, &x, &gain, &shift, &mut kept);
+            let (mut dx, mut dgain, mut dshift) = (vec![0.0; rows * width], vec![0.0; width], vec![0.0; width]);
+            backward(&mut dx, &mut weight.clone(), None, &gain, &kept, &mut dgain, &mut dshift);
+
+            let check = |analytic: &[f32], perturb: &dyn Fn(usize, f32) -> f64| {
+                for (i, a) in analytic.iter().enumerate() {
+                    let step = 1e-2;
+                    let numeric = (perturb(i, step) - perturb(i, -step)) / (2.0 * f64::from(step));
+                    assert!((numeric - f64::from(*a)).abs() < 6e-3 * numeric.abs().max(1.0), "{i}: {a} {numeric}");
+                }
+            };
+            let nudge = |v: &[f32], i: usize, h: f32| -> Vec<f32> {
+                let mut v = v.to_vec();
+                v[i] += h;
+                v
+            };
+            check(&dx, &|i, h| value(&nudge(&x, i, h), &gain, &shift));
+            check(&dgain, &|i, h| value(&x, &nudge(&gain, i, h), &shift));
+            check(&dshift, &|i, h| value(&x, &gain, &nudge(&shift, i, h)));
+        }
+    }
+}

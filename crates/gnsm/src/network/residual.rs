@@ -1,0 +1,231 @@
+//! The paper's residual network (appendix, "GNSM Networks"), forward.
+//!
+//! ```text
+//! t         = SiLU(Linear(SiLU(Linear(fourier(level)))))
+//! x         = Linear(input)
+//! x         = x + Linear(FiLM(Linear(GELU(LayerNorm(x))), t))      once per block
+//! logits    = Linear(LeakyReLU(LayerNorm(x)))
+//! fourier(i)= (sin 2π·i·w, cos 2π·i·w),  w ~ N(0, 1), fixed
+//! FiLM(h,t) = γ(t)·h + β(t)
+//! ```
+//!
+//! Only L levels exist, so γ and β are computed once per level and looked up for each row. Rows go through in tiles
+//! of [`TILE`]: a tile is what one thread works on, small enough for its activations to stay in the cache. Every
+//! product over rows has exactly that shape, whatever the size of the batch or the number of threads.
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::math::simd;
+use super::norm::{self, Activation};
+use super::parameters::{Ends, NetworkSize, Slots};
+use super::tile::Tile;
+use super::{conditioning, dense};
+
+/// Rows that go through the network together.
+pub const TILE: usize = 128;
+
+/// The network's weights, ready to compute logits.
+#[derive(Debug, Clone)]
+pub struct ResidualNetwork {
+    size: NetworkSize,
+    ends: Ends,
+    pub(super) slots: Slots,
+    /// The fixed frequencies of the level embedding, [embedding / 2].
+    pub(super) frequencies: Vec<f32>,
+    pub(super) parameters: Vec<f32>,
+    /// γ and β of every block and level, [depth, levels, 2·width]; follows from the parameters.
+    pub(super) films: Vec<f32>,
+}
+
+impl ResidualNetwork {
+    /// A network with fresh weights: uniform with variance 1/mean(inputs, outputs) of each layer, biases zero, FiLM
+    /// starting as the identity.
+    ///
+    /// With `head_bias`, the last layer starts at these logits and zero weights, so that training starts from what
+    /// the bias says (the marginals) instead of from noise.
+    pub fn new(size: NetworkSize, ends: Ends, head_bias: Option<&[f32]>, rng: &mut ChaCha8Rng) -> Self {
+        let slots = Slots::new(size, ends);
+        let (width, embedding) = (size.width, size.embedding);
+        let mut parameters = vec![0.0; slots.total];
+        let mut fill = |range: std::ops::Range<usize>, fan_in: usize, fan_out: usize| {
+            let bound = (6.0 / (fan_in + fan_out) as f32).sqrt();
+            for weight in &mut parameters[range] {
+                *weight = (2.0 * uniform(rng) - 1.0) * bound;
+            }
+        };
+        fill(slots.embed_1.clone(), embedding, embedding);
+        fill(slots.embed_2.clone(), embedding, embedding);
+        fill(slots.projection.clone(), ends.inputs, width);
+        for block in &slots.blocks {
+            fill(block.film_weight.clone(), embedding, 2 * width);
+            fill(block.dense_1.clone(), width, width);
+            fill(block.dense_2.clone(), width, width);
+        }
+        if head_bias.is_none() {
+            fill(slots.head.clone(), width, ends.outputs);
+        }
+        if let Some(bias) = head_bias {
+            parameters[slots.head_bias.clone()].copy_from_slice(bias);
+        }
+        for block in &slots.blocks {
+            parameters[block.gain.clone()].fill(1.0);
+            parameters[block.film_bias.start..block.film_bias.start + width].fill(1.0);
+        }
+        parameters[slots.head_gain.clone()].fill(1.0);
+        let frequencies = (0..embedding / 2).map(|_| normal(rng)).collect();
+        Self::from_parts(size, ends, frequencies, parameters)
+    }
+
+    /// A network from stored weights. The lengths must fit: see [`Self::parts_fit`].
+    pub fn from_parts(size: NetworkSize, ends: Ends, frequencies: Vec<f32>, parameters: Vec<f32>) -> Self {
+        let mut network = Self {
+            size,
+            ends,
+            slots: Slots::new(size, ends),
+            frequencies,
+            parameters,
+            films: vec![0.0; size.depth * ends.levels * 2 * size.width],
+        };
+        network.refresh();
+        network
+    }
+
+    /// Whether stored weights have the lengths that a network of this size needs.
+    pub fn parts_fit(size: NetworkSize, ends: Ends, frequencies: usize, parameters: usize) -> bool {
+        size.embedding / 2 == frequencies && Slots::new(size, ends).total == parameters
+    }
+
+    /// The network's size.
+    pub fn size(&self) -> NetworkSize {
+        self.size
+    }
+
+    /// What goes in and out.
+    pub fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    /// The fixed frequencies of the level embedding.
+    pub fn frequencies(&self) -> &[f32] {
+        &self.frequencies
+    }
+
+    /// All trained weights.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// Replaces the weights and what follows from them.
+    pub fn set_parameters(&mut self, parameters: &[f32]) {
+        self.parameters.copy_from_slice(parameters);
+        self.refresh();
+    }
+
+    /// Recomputes γ and β after the weights changed.
+    pub(super) fn refresh(&mut self) {
+        let mut state = conditioning::Conditioning::new(self.size, self.ends);
+        let mut films = std::mem::take(&mut self.films);
+        state.forward(self, &mut films);
+        self.films = films;
+    }
+
+    /// The logits of one tile of rows, all filled in by the caller in `tile.inputs` and `tile.levels`.
+    pub(super) fn forward(&self, tile: &mut Tile) {
+        let width = self.size.width;
+        let weights = |range: &std::ops::Range<usize>| &self.parameters[range.clone()];
+        let slots = &self.slots;
+        dense::forward(
+            &mut tile.stream,
+            &tile.inputs,
+            weights(&slots.projection),
+            weights(&slots.projection_bias),
+            self.ends.inputs,
+        );
+        for (index, block) in slots.blocks.iter().enumerate() {
+            let kept = tile.kept_block(index);
+            let kept = &mut tile.blocks[kept];
+            norm::forward(
+                Activation::Gelu,
+                &mut kept.activated,
+                &tile.stream,
+                weights(&block.gain),
+                weights(&block.shift),
+                &mut kept.norm,
+            );
+            dense::forward(&mut kept.hidden, &kept.activated, weights(&block.dense_1), weights(&block.bias_1), width);
+            film(&mut tile.scratch, &kept.hidden, &tile.levels, self.films_of(index));
+            dense::forward(&mut tile.scratch_2, &tile.scratch, weights(&block.dense_2), weights(&block.bias_2), width);
+            simd(|| super::math::add(&mut tile.stream, &tile.scratch_2));
+        }
+        norm::forward(
+            Activation::LeakyRelu,
+            &mut tile.head_activated,
+            &tile.stream,
+            weights(&slots.head_gain),
+            weights(&slots.head_shift),
+            &mut tile.head_norm,
+        );
+        dense::forward(&mut tile.logits, &tile.head_activated, weights(&slots.head), weights(&slots.head_bias), width);
+    }
+
+    /// γ and β of a block, [levels, 2·width].
+    pub(super) fn films_of(&self, block: usize) -> &[f32] {
+        let length = self.ends.levels * 2 * self.size.width;
+        &self.films[block * length..][..length]
+    }
+
+    /// Walks over `n_rows` rows in tiles, in parallel, and over all levels of each tile while its weights are warm.
+    ///
+    /// `fill` writes the inputs of row `row` at `level`; `take` receives the logits of a whole tile at a level, with
+    /// the range of its rows. A tile that is not full is padded with copies of its first row.
+    pub fn for_each_tile<Out: Send>(
+        &self,
+        out: &mut [Out],
+        fill: impl Fn(usize, usize, &mut [f32]) + Sync,
+        take: impl Fn(&mut [Out], std::ops::Range<usize>, usize, &[f32]) + Sync,
+    ) {
+        let inputs = self.ends.inputs;
+        let n_rows = out.len();
+        out.par_chunks_mut(TILE).enumerate().for_each_init(
+            || Tile::for_inference(self.size, self.ends),
+            |tile, (index, out)| {
+                let rows = index * TILE..(index * TILE + TILE).min(n_rows);
+                for level in 0..self.ends.levels {
+                    tile.levels.fill(level as u32);
+                    for (position, input) in tile.inputs.chunks_exact_mut(inputs).enumerate() {
+                        let row = rows.start + position;
+                        fill(if row < rows.end { row } else { rows.start }, level, input);
+                    }
+                    self.forward(tile);
+                    take(out, rows.clone(), level, &tile.logits[..rows.len() * self.ends.outputs]);
+                }
+            },
+        );
+    }
+}
+
+/// `out = γ(level)·hidden + β(level)`, row by row.
+pub(super) fn film(out: &mut [f32], hidden: &[f32], levels: &[u32], films: &[f32]) {
+    let width = hidden.len() / levels.len();
+    simd(|| {
+        for ((out, hidden), &level) in out.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
+            let (gamma, beta) = films[level as usize * 2 * width..][..2 * width].split_at(width);
+            for i in 0..width {
+                out[i] = hidden[i].mul_add(gamma[i], beta[i]);
+            }
+        }
+    });
+}
+
+/// A uniform number in (0, 1).
+fn uniform(rng: &mut ChaCha8Rng) -> f32 {
+    ((rng.next_u32() >> 8) as f32 + 0.5) / 16_777_216.0
+}
+
+/// A standard normal number (Box and Muller).
+fn normal(rng: &mut ChaCha8Rng) -> f32 {
+    let (u, v) = (f64::from(uniform(rng)), f64::from(uniform(rng)));
+    ((-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()) as f32
+}

@@ -1,0 +1,253 @@
+//! One training step: forward, loss, backward, clip, `AdamW`, weight average, in three parallel phases.
+//!
+//! 1. Each tile of rows goes forward and backward on its own, keeping what the weight gradients need.
+//! 2. The gradient vector is cut into fixed pieces (a slice of a weight matrix, a run of vectors), and each piece sums
+//!    over the tiles in their order.
+//! 3. The optimiser updates the flat vectors in fixed pieces.
+//!
+//! No piece depends on the number of threads, and no two threads write to one place, so the result does not either.
+//! Everything is allocated before the first step.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::conditioning::Conditioning;
+use super::optimiser::Optimiser;
+use super::residual::{ResidualNetwork, TILE, film};
+use super::tile::Tile;
+use super::{dense, math, norm};
+
+/// Rows of a weight matrix whose gradient is one piece of work.
+const SLICE: usize = 64;
+/// Vector elements that are one piece of work.
+const RUN: usize = 4096;
+
+/// What is to be learned: noise on the way in, a loss and its gradient on the way out.
+pub trait Task: Sync {
+    /// Fills `inputs`, `levels`, `noisy` and `sources` of the rows of a tile.
+    fn perturb(&self, step: u64, tile_index: usize, tile: &mut Tile);
+    /// Turns `logits` into `d_logits` and sets the tile's `loss`.
+    fn loss(&self, tile: &mut Tile);
+}
+
+/// A network in training.
+pub struct Trainer {
+    /// The network with its current weights.
+    pub network: ResidualNetwork,
+    gradient: Vec<f32>,
+    d_films: Vec<f32>,
+    conditioning: Conditioning,
+    tiles: Vec<Tile>,
+    pieces: Vec<Piece>,
+}
+
+/// A piece of the gradient vector, and where its sum comes from.
+#[derive(Clone)]
+struct Piece {
+    start: usize,
+    source: Source,
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    /// Rows from `first` of the projection's gradient.
+    Projection { first: usize },
+    /// Rows of a block's first or second dense layer.
+    Dense1 { block: usize, first: usize },
+    Dense2 { block: usize, first: usize },
+    /// Rows of the head's.
+    Head { first: usize },
+    /// Vectors: the tiles' own sums.
+    Vectors,
+}
+
+impl Trainer {
+    /// Room for batches of `batch` rows.
+    pub fn new(network: ResidualNetwork, batch: usize) -> Self {
+        let (size, ends) = (network.size(), network.ends());
+        let tiles = (0..batch.div_ceil(TILE))
+            .map(|index| {
+                let mut tile = Tile::for_training(size, ends, &network.slots);
+                tile.rows = TILE.min(batch - index * TILE);
+                tile
+            })
+            .collect();
+        Self {
+            gradient: vec![0.0; network.slots.total],
+            d_films: vec![0.0; network.films.len()],
+            conditioning: Conditioning::new(size, ends),
+            tiles,
+            pieces: pieces(&network),
+            network,
+        }
+    }
+
+    /// The gradient of the last [`Self::compute_gradient`].
+    pub fn gradient(&self) -> &[f32] {
+        &self.gradient
+    }
+
+    /// Computes the gradient of `task` at the current weights; returns the sum of the losses of all rows.
+    pub fn compute_gradient(&mut self, step: u64, task: &impl Task) -> f64 {
+        let mut films = std::mem::take(&mut self.network.films);
+        self.conditioning.forward(&self.network, &mut films);
+        self.network.films = films;
+
+        let network = &self.network;
+        self.tiles.par_iter_mut().enumerate().with_max_len(1).for_each(|(index, tile)| {
+            task.perturb(step, index, tile);
+            network.forward(tile);
+            task.loss(tile);
+            let used = tile.rows * network.ends().outputs;
+            tile.d_logits[used..].fill(0.0);
+            backward(network, tile);
+        });
+
+        let vectors = network.slots.total - network.slots.vectors;
+        let tiles = &self.tiles;
+        self.d_films.par_chunks_mut(RUN).enumerate().for_each(|(run, d_films)| {
+            sum_tiles(d_films, tiles, vectors + run * RUN);
+        });
+        let (conditioning, rest) = self.gradient.split_at_mut(network.slots.projection.start);
+        self.conditioning.backward(network, &self.d_films, conditioning);
+        run_pieces(&self.pieces, rest, &|piece, gradient| sum_piece(network, tiles, piece, gradient));
+        self.tiles.iter().map(|tile| tile.loss).sum()
+    }
+
+    /// Moves the weights along the gradient.
+    pub fn update(&mut self, optimiser: &mut Optimiser, learning_rate: f32) {
+        optimiser.update(&mut self.network.parameters, &self.gradient, learning_rate);
+    }
+}
+
+/// Cuts everything behind the conditioning weights into pieces.
+fn pieces(network: &ResidualNetwork) -> Vec<Piece> {
+    let (slots, width) = (&network.slots, network.size().width);
+    let mut pieces = Vec::new();
+    let mut matrix = |range: &Range<usize>, columns: usize, source: &dyn Fn(usize) -> Source| {
+        let rows = range.len() / columns;
+        for first in (0..rows).step_by(SLICE) {
+            pieces.push(Piece { start: range.start + first * columns, source: source(first) });
+        }
+    };
+    matrix(&slots.projection, width, &|first| Source::Projection { first });
+    for (block, slots) in slots.blocks.iter().enumerate() {
+        matrix(&slots.dense_1, width, &|first| Source::Dense1 { block, first });
+        matrix(&slots.dense_2, width, &|first| Source::Dense2 { block, first });
+    }
+    matrix(&slots.head, network.ends().outputs, &|first| Source::Head { first });
+    for start in (slots.vectors..slots.total).step_by(RUN) {
+        pieces.push(Piece { start, source: Source::Vectors });
+    }
+    pieces
+}
+
+/// Runs all pieces in parallel by halving the list and the gradient with it; nothing is allocated.
+fn run_pieces(pieces: &[Piece], gradient: &mut [f32], work: &(impl Fn(&Piece, &mut [f32]) + Sync)) {
+    match pieces {
+        [] => {}
+        [piece] => work(piece, gradient),
+        _ => {
+            let (left, right) = pieces.split_at(pieces.len() / 2);
+            let (left_gradient, right_gradient) = gradient.split_at_mut(right[0].start - left[0].start);
+            rayon::join(
+                || run_pieces(left, left_gradient, work),
+                || run_pieces(right, right_gradient, work),
+            );
+        }
+    }
+}
+
+fn sum_piece(network: &ResidualNetwork, tiles: &[Tile], piece: &Piece, gradient: &mut [f32]) {
+    let (width, ends) = (network.size().width, network.ends());
+    for (index, tile) in tiles.iter().enumerate() {
+        let add = index > 0;
+        match piece.source {
+            Source::Projection { first } => {
+                dense::backward_weight(gradient, &tile.inputs, &tile.d_stream, (ends.inputs, width), first, add);
+            }
+            Source::Dense1 { block, first } => {
+                let kept = &tile.blocks[block];
+                dense::backward_weight(gradient, &kept.activated, &kept.d_hidden, (width, width), first, add);
+            }
+            Source::Dense2 { block, first } => {
+                let kept = &tile.blocks[block];
+                dense::backward_weight(gradient, &kept.hidden, &kept.d_output, (width, width), first, add);
+            }
+            Source::Head { first } => {
+                dense::backward_weight(gradient, &tile.head_activated, &tile.d_logits, (width, ends.outputs), first, add);
+            }
+            Source::Vectors => return sum_tiles(gradient, tiles, piece.start - network.slots.vectors),
+        }
+    }
+}
+
+/// Sums the tiles' own sums from `start` on.
+fn sum_tiles(to: &mut [f32], tiles: &[Tile], start: usize) {
+    to.fill(0.0);
+    math::simd(|| {
+        for tile in tiles {
+            math::add(to, &tile.sums[start..]);
+        }
+    });
+}
+
+/// From `d_logits` back to the projection, for one tile.
+fn backward(network: &ResidualNetwork, tile: &mut Tile) {
+    let (width, ends, slots) = (network.size().width, network.ends(), &network.slots);
+    let weights = |range: &Range<usize>| &network.parameters[range.clone()];
+    tile.sums.fill(0.0);
+    let (vectors, d_films) = tile.sums.split_at_mut(slots.total - slots.vectors);
+    let local = |range: &Range<usize>| range.start - slots.vectors..range.end - slots.vectors;
+
+    dense::backward_bias(&mut vectors[local(&slots.head_bias)], &tile.d_logits);
+    dense::backward_input(&mut tile.scratch, &tile.d_logits, weights(&slots.head), width, ends.outputs);
+    let (d_gain, d_shift) = vectors[slots.head_gain.start - slots.vectors..][..2 * width].split_at_mut(width);
+    let last = tile.blocks.last_mut().map_or(&mut tile.d_stream, |block| &mut block.d_output);
+    norm::backward(last, &mut tile.scratch, None, weights(&slots.head_gain), &tile.head_norm, d_gain, d_shift);
+
+    let film_length = ends.levels * 2 * width;
+    for (index, block) in slots.blocks.iter().enumerate().rev() {
+        let (earlier, from_here) = tile.blocks.split_at_mut(index);
+        let kept = &mut from_here[0];
+        dense::backward_bias(&mut vectors[local(&block.bias_2)], &kept.d_output);
+        dense::backward_input(&mut kept.d_hidden, &kept.d_output, weights(&block.dense_2), width, width);
+        let films = network.films_of(index);
+        film_backward(&mut kept.d_hidden, &kept.hidden, &tile.levels, films, &mut d_films[index * film_length..][..film_length]);
+        // From here on `hidden` is what the second dense layer saw.
+        film(&mut tile.scratch, &kept.hidden, &tile.levels, films);
+        std::mem::swap(&mut tile.scratch, &mut kept.hidden);
+        dense::backward_bias(&mut vectors[local(&block.bias_1)], &kept.d_hidden);
+        dense::backward_input(&mut tile.scratch, &kept.d_hidden, weights(&block.dense_1), width, width);
+        let (d_gain, d_shift) = vectors[block.gain.start - slots.vectors..][..2 * width].split_at_mut(width);
+        let before = earlier.last_mut().map_or(&mut tile.d_stream, |block| &mut block.d_output);
+        norm::backward(
+            before,
+            &mut tile.scratch,
+            Some(&kept.d_output),
+            weights(&block.gain),
+            &kept.norm,
+            d_gain,
+            d_shift,
+        );
+    }
+    dense::backward_bias(&mut vectors[local(&slots.projection_bias)], &tile.d_stream);
+}
+
+/// Turns the gradient after FiLM into the one before it, and sums the gradients of γ and β by level.
+fn film_backward(d: &mut [f32], hidden: &[f32], levels: &[u32], films: &[f32], d_films: &mut [f32]) {
+    let width = d.len() / levels.len();
+    math::simd(|| {
+        for ((d, hidden), &level) in d.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
+            let at = level as usize * 2 * width;
+            let gamma = &films[at..][..width];
+            let (d_gamma, d_beta) = d_films[at..][..2 * width].split_at_mut(width);
+            for i in 0..width {
+                d_gamma[i] = d[i].mul_add(hidden[i], d_gamma[i]);
+                d_beta[i] += d[i];
+                d[i] *= gamma[i];
+            }
+        }
+    });
+}
