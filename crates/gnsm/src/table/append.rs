@@ -117,7 +117,12 @@ mod tests {
 
     fn table(name: &str, values: Values, first_line: u64) -> Table {
         let lines = (first_line..).take(values.len()).collect();
-        Table { file: "f".into(), columns: vec![Column { name: name.into(), values }], lines }
+        Table {
+            file: "f".into(),
+            columns: vec![Column { name: name.into(), values }],
+            lines,
+            rows_may_omit_columns: false,
+        }
     }
 
     fn category(codes: &[u32], names: &[&str]) -> Values {

@@ -266,7 +266,7 @@ impl ArffReader {
             Column { name: attribute.name.clone(), values }
         };
         let columns = self.attributes.iter().zip(cells).map(column).collect();
-        Table { file: self.lines.file().to_owned(), columns, lines }
+        Table { file: self.lines.file().to_owned(), columns, lines, rows_may_omit_columns: false }
     }
 
     fn no_cells(&self) -> Vec<Cells> {

@@ -72,7 +72,12 @@ impl ArrowRows {
     fn table(&self, cells: Vec<Cells>, n_rows: u64) -> Table {
         let names = self.schema.fields().iter().map(|field| field.name().clone());
         let columns = names.zip(cells).map(|(name, cells)| Column { name, values: cells.finish() }).collect();
-        Table { file: self.file.clone(), columns, lines: (self.n_rows - n_rows + 1..=self.n_rows).collect() }
+        Table {
+            file: self.file.clone(),
+            columns,
+            lines: (self.n_rows - n_rows + 1..=self.n_rows).collect(),
+            rows_may_omit_columns: false,
+        }
     }
 }
 

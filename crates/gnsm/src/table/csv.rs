@@ -247,7 +247,12 @@ impl CsvReader {
     fn table(&self, cells: Vec<TextCells>, lines: Vec<u64>) -> Table {
         let names = self.records.names.iter().cloned();
         let columns = names.zip(cells).map(|(name, cells)| Column { name, values: Values::Text(cells) });
-        Table { file: self.records.lines.file().to_owned(), columns: columns.collect(), lines }
+        Table {
+            file: self.records.lines.file().to_owned(),
+            columns: columns.collect(),
+            lines,
+            rows_may_omit_columns: false,
+        }
     }
 }
 

@@ -53,11 +53,16 @@ impl ReadRows for JsonlReader {
             return Ok(None);
         }
         let columns = columns.finish(lines.len())?;
-        Ok(Some(Table { file: self.lines.file().to_owned(), columns, lines }))
+        Ok(Some(Table { file: self.lines.file().to_owned(), columns, lines, rows_may_omit_columns: true }))
     }
 
     fn no_rows(&self) -> Table {
-        Table { file: self.lines.file().to_owned(), columns: Vec::new(), lines: Vec::new() }
+        Table {
+            file: self.lines.file().to_owned(),
+            columns: Vec::new(),
+            lines: Vec::new(),
+            rows_may_omit_columns: true,
+        }
     }
 }
 

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A cell is text, a declared category or a number. What a column of text *means* is decided in
-//! `schema`, not here: a reader only knows whether its format declared a type.
+//! [`crate::schema`], not here: a reader only knows whether its format declared a type.
 //!
 //! A file is read from the outside in: its bytes ([`source`]), compression and tar around them ([`compression`],
 //! [`tar`]), its format ([`open`]), then one of five readers, each a file here.
