@@ -24,6 +24,7 @@ impl Table {
             self.columns[i].values = values.followed_by(column.values)?;
         }
         self.lines.extend(other.lines);
+        self.rows_may_omit_columns |= other.rows_may_omit_columns;
         for column in &mut self.columns {
             if column.values.len() < n_before + n_added {
                 let values = std::mem::replace(&mut column.values, Values::missing(0));

@@ -219,7 +219,7 @@ fn files_cut_short_are_errors() {
                 Err(error) => assert!(error.to_string().contains("damaged or cut short"), "{n}: {error}"),
                 // A stream may end without its end mark, after any message.
                 Ok(table) => {
-                    assert!(format == Format::Arrow && !bytes.starts_with(b"ARROW1") && table.n_rows() <= whole, "{n}")
+                    assert!(format == Format::Arrow && !bytes.starts_with(b"ARROW1") && table.n_rows() <= whole, "{n}");
                 }
             }
         }

@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader};
 
 use super::dialect::{self, Dialect, SAMPLE};
 use super::lines::{Lines, MAX_LINE, without_ending};
+use super::open::ending;
 use super::source::Source;
 use super::{Column, ReadOptions, ReadRows, Table, TextCells, Values};
 use crate::error::{Error, Place, Result};
@@ -174,7 +175,7 @@ impl CsvReader {
             let place = Place { file, ..Place::default() };
             Error::data(place, "is empty", "give a file with a header and rows")
         };
-        let is_tab = [".tsv", ".tab"].iter().any(|ending| source.inner_name.to_ascii_lowercase().contains(ending));
+        let is_tab = matches!(ending(&source.inner_name).to_ascii_lowercase().as_str(), "tsv" | "tab");
         let given = options.delimiter.or(is_tab.then_some(b'\t'));
         let mut sample = source.peek(SAMPLE)?;
         if sample.len() == SAMPLE {

@@ -1,20 +1,4 @@
 //! How a CSV file is written: its delimiter, and whether it has a header.
-//!
-//! Both are found in the first block (64 KiB, at most 100 records), unless the user says.
-//!
-//! **Delimiter.** Of `,` `;` tab `|`, the one that splits every sampled record into the same number of cells, more
-//! than one; of several, the one with most cells. If none does (a ragged row, which will be an error with its line), the one
-//! that splits most records like the first, if that is more than half. Otherwise the file has one column.
-//!
-//! **Header.** The first record is a header unless one of its cells is a number, or a mark of a missing value such as
-//! `NA` or `?` (an empty cell does not count: spreadsheets leave the name of an index empty). It is a header in spite
-//! of such cells
-//!
-//! - if some column has a name and below it nothing but numbers (`id,0,1` above `7,0.5,0.1`), or
-//! - if these cells are all years, whole numbers from 1900 to 2100, and their columns do not hold years below
-//!   (`country,2019,2020` above `DE,83.1,83.2`),
-//!
-//! provided that no name occurs twice. A file of words only, without a header, looks as if it had one; then the user must say.
 
 use std::collections::HashSet;
 
@@ -32,6 +16,22 @@ const MAX_RECORDS: usize = 100;
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// How a CSV file is written.
+///
+/// Both are found in the first block (64 KiB, at most 100 records), unless the user says.
+///
+/// **Delimiter.** Of `,` `;` tab `|`, the one that splits every sampled record into the same number of cells, more
+/// than one; of several, the one with most cells. If none does (a ragged row, which will be an error with its line), the one
+/// that splits most records like the first, if that is more than half. Otherwise the file has one column.
+///
+/// **Header.** The first record is a header unless one of its cells is a number, or a mark of a missing value such as
+/// `NA` or `?` (an empty cell does not count: spreadsheets leave the name of an index empty). It is a header in spite
+/// of such cells
+///
+/// - if some column has a name and below it nothing but numbers (`id,0,1` above `7,0.5,0.1`), or
+/// - if these cells are all years, whole numbers from 1900 to 2100, and their columns do not hold years below
+///   (`country,2019,2020` above `DE,83.1,83.2`),
+///
+/// provided that no name occurs twice. A file of words only, without a header, looks as if it had one; then the user must say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// What stands between cells.

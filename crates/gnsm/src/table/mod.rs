@@ -20,8 +20,9 @@
 //! A cell is text, a declared category or a number. What a column of text *means* is decided in
 //! [`crate::schema`], not here: a reader only knows whether its format declared a type.
 //!
-//! A file is read from the outside in: its bytes ([`source`]), compression and tar around them ([`compression`],
-//! [`tar`]), its format ([`open`]), then one of five readers, each a file here.
+//! A file is read from the outside in: its bytes (`source`), compression and a tar around them (`compression`, `tar`),
+//! its format (`open`), then one of five readers, each a file here. Whatever the format, two columns of one name are
+//! an error, and no input makes a reader panic: it gives rows, or an error that says where and what to do.
 
 // In a test, a panic is the report.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

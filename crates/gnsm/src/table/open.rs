@@ -22,15 +22,19 @@ use crate::error::{Error, Result};
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Comma-separated values, also with semicolons, tabs or bars.
+    /// Comma-separated values, also with semicolons, tabs or bars, quoted by RFC 4180. All cells are text.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object a line. Strings and booleans are categories, numbers numbers; a column with both is text, a
+    /// column with a nested value unsupported.
     Jsonl,
-    /// Apache Parquet.
+    /// Apache Parquet. Strings, dictionaries of strings and booleans are categories; integers, floats and decimals
+    /// are numbers, and so are dates (days since 1970), timestamps (seconds since 1970, UTC), times of day and
+    /// durations (seconds); anything else is unsupported.
     Parquet,
-    /// Apache Arrow IPC: the file format (Feather version 2) or the stream format.
+    /// Apache Arrow IPC, the file format (Feather version 2) or the stream format, with types as in Parquet.
     Arrow,
-    /// Weka's attribute-relation file format.
+    /// Weka's attribute-relation file format, dense or sparse. Nominal, string and date attributes are categories;
+    /// weights of rows are left out; relational attributes are an error.
     Arff,
 }
 
@@ -233,7 +237,7 @@ fn is_arff_declaration(line: &[u8]) -> bool {
 }
 
 /// The ending that tells the format: `csv` of `a.csv.gz`.
-fn ending(name: &str) -> &str {
+pub(super) fn ending(name: &str) -> &str {
     let mut name = name;
     while let Some((stem, last)) = name.rsplit_once('.') {
         match last.to_ascii_lowercase().as_str() {
@@ -283,6 +287,7 @@ mod tests {
 
     #[test]
     fn names_of_formats() {
+        assert_eq!((ending("a.b/c.TSV.gz"), ending("a.tar.xz"), ending("a.csv.tsv-old")), ("TSV", "", "tsv-old"));
         for format in [Format::Csv, Format::Jsonl, Format::Parquet, Format::Arrow, Format::Arff] {
             assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
         }

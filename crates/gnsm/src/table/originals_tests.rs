@@ -18,14 +18,18 @@ fn n_distinct(cells: &[String]) -> usize {
     cells.iter().collect::<HashSet<_>>().len()
 }
 
+fn say_skipped() {
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    {
+        eprintln!("skipped: no data");
+    }
+}
+
 /// Checks one set: its rows, the distinct values of its columns (`?` counts as one), and that both files agree.
 /// `numbers` are the columns that the Parquet version holds as numbers.
 fn check(set: &str, original: &str, n_rows: usize, n_anomalies: usize, counts: &[usize], numbers: &[(&str, usize)]) {
     let Some(folder) = folder() else {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped: no data");
-        }
+        say_skipped();
         return;
     };
     let arff = read_table(&folder.join(original), &ReadOptions::default()).unwrap();
@@ -93,4 +97,31 @@ fn solar() {
 #[test]
 fn u2r() {
     check("u2r", "kddcup99-corrected-u2rvsnormal-nominal-cleaned.arff.xz", 60821, 228, &[3, 23, 8, 2, 2, 2], &[]);
+}
+
+#[test]
+fn sets_to_develop_on() {
+    let Some(folder) = folder() else {
+        say_skipped();
+        return;
+    };
+    for (set, inliers, anomalies, n_categorical, n_continuous) in [
+        ("adult", 37155, 11687, 8, 6),
+        ("carclaims", 14497, 923, 26, 5),
+        ("mushrooms", 4208, 3916, 22, 0),
+        ("stroke", 4861, 249, 8, 3),
+        ("unsw_backdoor", 93000, 2329, 4, 38),
+    ] {
+        let mut reader =
+            TableReader::open(&folder.join(format!("extra/{set}.parquet")), &ReadOptions::default()).unwrap();
+        let mut table = reader.next_batch(1000).unwrap().unwrap();
+        while let Some(batch) = reader.next_batch(20_000).unwrap() {
+            table.append(batch).unwrap();
+        }
+        let Values::Number { values: labels, .. } = &table.columns.last().unwrap().values else { panic!("{set}") };
+        assert_eq!((table.n_rows(), labels.iter().sum::<f64>()), (inliers + anomalies, anomalies as f64), "{set}");
+        let categorical =
+            table.columns.iter().filter(|column| matches!(column.values, Values::Category { .. })).count();
+        assert_eq!((categorical, table.columns.len()), (n_categorical, n_categorical + n_continuous + 1), "{set}");
+    }
 }
