@@ -39,6 +39,7 @@ mod arff_syntax;
 mod arff;
 mod arrow_columns;
 mod arrow;
+mod parquet_headers;
 mod parquet;
 mod categories;
 mod append;

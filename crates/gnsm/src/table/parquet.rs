@@ -4,12 +4,15 @@
 //! How columns become ours is in [`super::arrow_columns`].
 
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::ChunkReader;
 
 use super::arrow_columns::{ArrowRows, RecordBatches, damaged, undamaged};
+use super::parquet_headers::{check_footer, check_pages};
 use super::source::Source;
 use crate::error::Result;
 
@@ -29,9 +32,13 @@ fn open<R: ChunkReader + 'static>(name: &str, input: R) -> Result<ArrowRows> {
     let parquet_error = |error: ParquetError| damaged(name, &error.to_string());
     let n_bytes = input.len();
     let (schema, reader) = undamaged(name, || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(parquet_error)?;
-        check_ranges(builder.metadata(), n_bytes).map_err(|what| damaged(name, what))?;
-        let schema = builder.schema().clone();
+        let impossible = |what| damaged(name, what);
+        check_footer(&input).map_err(impossible)?;
+        let metadata = ArrowReaderMetadata::load(&input, ArrowReaderOptions::default()).map_err(parquet_error)?;
+        check_ranges(metadata.metadata(), n_bytes).map_err(impossible)?;
+        check_pages(&input, metadata.metadata()).map_err(impossible)?;
+        let schema = metadata.schema().clone();
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, metadata);
         Ok((schema, builder.with_batch_size(BATCH_ROWS).build().map_err(parquet_error)?))
     })?;
     ArrowRows::new(name, schema, batches(name, reader))

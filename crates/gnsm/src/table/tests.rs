@@ -84,3 +84,10 @@ fn after_an_error_there_are_no_more_rows() {
     assert!(reader.next_batch(1).is_err());
     assert!(reader.next_batch(1).unwrap().is_none());
 }
+
+#[test]
+fn the_ending_tells_of_tabs() {
+    let input = Box::new(Cursor::new(b"a,b\nx,y\n".to_vec()));
+    let reader = TableReader::from_reader("x.tsv.gz", input, &ReadOptions::default()).unwrap();
+    assert_eq!(reader.columns(), ["a,b"]);
+}
