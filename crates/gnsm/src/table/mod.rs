@@ -4,10 +4,64 @@
 //! zstd or xz, from a path or from standard input, and one type goes out: [`Table`], a batch of rows by columns.
 //! A whole file is read by [`read_table`]; a file larger than memory is walked with [`TableReader::next_batch`].
 //!
+//! ```no_run
+//! use gnsm::table::{ReadOptions, TableReader, read_table};
+//!
+//! let options = ReadOptions::default();
+//! let whole = read_table("adult.csv.gz".as_ref(), &options)?;
+//!
+//! let mut reader = TableReader::open("-".as_ref(), &options)?; // standard input
+//! while let Some(batch) = reader.next_batch(10_000)? {
+//!     assert!(batch.n_rows() > 0);
+//! }
+//! # Ok::<(), gnsm::error::Error>(())
+//! ```
+//!
 //! A cell is text, a declared category or a number. What a column of text *means* is decided in
 //! [`crate::schema`], not here: a reader only knows whether its format declared a type.
+//!
+//! A file is read from the outside in: its bytes (`source`), compression and a tar around them (`compression`, `tar`),
+//! its format (`open`), then one of five readers, each a file here. Whatever the format, two columns of one name are
+//! an error, and no input makes a reader panic: it gives rows, or an error that says where and what to do.
 
-use crate::error::Place;
+// In a test, a panic is the report.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod source;
+mod compression;
+mod tar;
+mod open;
+mod lines;
+mod dialect;
+mod csv;
+mod jsonl;
+mod arff_syntax;
+mod arff;
+mod arrow_columns;
+mod arrow;
+mod parquet_headers;
+mod parquet;
+mod categories;
+mod append;
+
+pub use dialect::Dialect;
+pub use open::{Format, ReadOptions, TableReader, read_table};
+
+use crate::error::{Place, Result};
+
+/// What each format's reader does.
+trait ReadRows: Send {
+    /// The next rows: at least one, at most `max_rows` (which is at least one); `None` at the end.
+    fn next_rows(&mut self, max_rows: usize) -> Result<Option<Table>>;
+
+    /// The columns as far as they are known before the first row.
+    fn no_rows(&self) -> Table;
+
+    /// How the file is written, where that was to be found out.
+    fn dialect(&self) -> Option<Dialect> {
+        None
+    }
+}
 
 /// The code of a missing cell in [`Values::Category`].
 pub const MISSING: u32 = u32::MAX;
@@ -95,6 +149,12 @@ impl TextCells {
         &self.bytes[start..self.ends[row]]
     }
 
+    /// Removes all cells and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
     /// All cells, in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|row| self.get(row))
@@ -134,3 +194,8 @@ impl Table {
         Place { file: self.file.clone(), line: self.lines.get(row).copied(), column: Some(column.to_owned()) }
     }
 }
+
+#[cfg(test)]
+mod originals_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! Any bytes as arff: rows or an error, never a panic.
+#![no_main]
+
+#[path = "../walk.rs"]
+mod walk;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| walk::walk(bytes, gnsm::table::Format::Arff));

@@ -1,0 +1,287 @@
+//! CSV and its relatives (tab, semicolon, bar), by RFC 4180.
+//!
+//! A cell may be quoted with `"`, and then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
+//! `\r\n`, also mixed; blank lines are skipped; every row must have as many cells as the first record. Delimiter and
+//! header are found in the first block ([`super::dialect`]) or given.
+//!
+//! The splitting is done here rather than by the `csv` crate, because that crate ends an unclosed quote silently at
+//! the end of the file (which swallows every row after it), and counts lines wrongly after blank lines and `\r\n`.
+//! The tests compare with it.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+
+use super::dialect::{self, Dialect, SAMPLE};
+use super::lines::{Lines, MAX_LINE, without_ending};
+use super::open::ending;
+use super::source::Source;
+use super::{Column, ReadOptions, ReadRows, Table, TextCells, Values};
+use crate::error::{Error, Place, Result};
+
+/// One record: its cells, unquoted.
+#[derive(Default)]
+pub(super) struct Record {
+    /// The cells.
+    pub(super) cells: TextCells,
+    /// The line on which it begins.
+    pub(super) line: u64,
+}
+
+/// A walk over the records.
+pub(super) struct Records<R> {
+    lines: Lines<R>,
+    delimiter: u8,
+    /// The columns' names, once known, for messages.
+    names: Vec<String>,
+}
+
+impl<R: BufRead> Records<R> {
+    pub(super) fn new(file: &str, input: R, delimiter: u8) -> Self {
+        Self { lines: Lines::new(file, input), delimiter, names: Vec::new() }
+    }
+
+    /// Reads the next record into `record`; `false` at the end.
+    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool> {
+        record.cells.clear();
+        loop {
+            if !self.lines.advance()? {
+                return Ok(false);
+            }
+            if !without_ending(self.lines.valid_text()).is_empty() {
+                break;
+            }
+            // Blank; unless the first byte was no text, which is said here.
+            self.text(0)?;
+        }
+        record.line = self.lines.number();
+        let mut quote_opened = None;
+        let mut text = String::new();
+        loop {
+            let column = record.cells.len();
+            let end = self.split_line(record, &mut text, &mut quote_opened)?;
+            if end {
+                return Ok(true);
+            }
+            if text.len() > MAX_LINE || !self.lines.advance()? {
+                let place = self.place(quote_opened.unwrap_or(record.line), record.cells.len().max(column));
+                let end = if text.len() > MAX_LINE { "within 64 MiB" } else { "before the end of the file" };
+                return Err(Error::data(
+                    place,
+                    format!("the quote opened here is not closed {end}"),
+                    "close it, or double it (\"\") if it belongs to the text",
+                ));
+            }
+        }
+    }
+
+    /// Splits the present line. Between lines, an open quote is in `quote_opened` and its text so far in `text`.
+    /// Returns whether the record is complete.
+    fn split_line(&self, record: &mut Record, text: &mut String, quote_opened: &mut Option<u64>) -> Result<bool> {
+        let delimiter = char::from(self.delimiter);
+        let line = self.text(record.cells.len())?;
+        let mut rest = line;
+        loop {
+            if quote_opened.is_none() && !rest.starts_with('"') {
+                let Some((cell, after)) = rest.split_once(delimiter) else {
+                    let cell = without_ending(rest);
+                    self.refuse_bare_return(cell, record)?;
+                    record.cells.push(cell);
+                    return Ok(true);
+                };
+                self.refuse_bare_return(cell, record)?;
+                record.cells.push(cell);
+                rest = after;
+                continue;
+            }
+            if quote_opened.is_none() {
+                *quote_opened = Some(self.lines.number());
+                rest = &rest[1..];
+            }
+            // Inside quotes, up to the closing one.
+            loop {
+                let Some((piece, after)) = rest.split_once('"') else {
+                    text.push_str(rest);
+                    return Ok(false);
+                };
+                text.push_str(piece);
+                rest = after;
+                match rest.strip_prefix('"') {
+                    Some(after) => {
+                        text.push('"');
+                        rest = after;
+                    }
+                    None => break,
+                }
+            }
+            let tail = rest.split_once(delimiter);
+            let between = tail.map_or_else(|| without_ending(rest), |(between, _)| between);
+            if !between.bytes().all(|b| b == b' ') {
+                return Err(Error::data(
+                    self.place(self.lines.number(), record.cells.len()),
+                    format!("text after a closing quote: `{}`", shortened(between)),
+                    "double the quotes (\"\") that belong to the text",
+                ));
+            }
+            record.cells.push(text);
+            text.clear();
+            *quote_opened = None;
+            match tail {
+                Some((_, after)) => rest = after,
+                None => return Ok(true),
+            }
+        }
+    }
+
+    fn refuse_bare_return(&self, cell: &str, record: &Record) -> Result<()> {
+        if !cell.as_bytes().contains(&b'\r') {
+            return Ok(());
+        }
+        Err(Error::data(
+            self.place(self.lines.number(), record.cells.len()),
+            "a carriage return within a line",
+            "end lines with a newline, for example with `tr '\\r' '\\n'`, or quote the cell",
+        ))
+    }
+
+    /// The present line, or an error that names the column where it stops being text.
+    fn text(&self, first_column: usize) -> Result<&str> {
+        self.lines.text().map_err(|mut error| {
+            if let Error::Data { place, .. } = &mut error {
+                let delimiters = self.lines.valid_text().bytes().filter(|&b| b == self.delimiter).count();
+                place.column = self.names.get(first_column + delimiters).cloned();
+            }
+            error
+        })
+    }
+
+    fn place(&self, line: u64, column: usize) -> Place {
+        Place { file: self.lines.file().to_owned(), line: Some(line), column: self.names.get(column).cloned() }
+    }
+}
+
+/// The CSV reader.
+pub(super) struct CsvReader {
+    records: Records<BufReader<Source>>,
+    dialect: Dialect,
+    record: Record,
+    /// Whether `record` holds a row that was not given out yet: the first one, if there is no header.
+    pending: bool,
+}
+
+impl CsvReader {
+    pub(super) fn open(mut source: Source, options: &ReadOptions) -> Result<Self> {
+        let file = source.name.clone();
+        let empty = |file| {
+            let place = Place { file, ..Place::default() };
+            Error::data(place, "is empty", "give a file with a header and rows")
+        };
+        let is_tab = matches!(ending(&source.inner_name).to_ascii_lowercase().as_str(), "tsv" | "tab");
+        let given = options.delimiter.or(is_tab.then_some(b'\t'));
+        let mut sample = source.peek(SAMPLE)?;
+        if sample.len() == SAMPLE {
+            // The last line of the block is most likely cut.
+            let end = sample.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+            sample = &sample[..end];
+        }
+        let dialect = dialect::find(sample, given, options.header)?;
+        let mut records = Records::new(&file, BufReader::with_capacity(1 << 16, source), dialect.delimiter);
+        let mut record = Record::default();
+        if !records.read(&mut record)? {
+            return Err(empty(file));
+        }
+        records.names = column_names(&file, &record, dialect.header)?;
+        Ok(Self { records, dialect, record, pending: !dialect.header })
+    }
+
+    fn next_record(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.pending) {
+            return Ok(true);
+        }
+        if !self.records.read(&mut self.record)? {
+            return Ok(false);
+        }
+        let (expected, found) = (self.records.names.len(), self.record.cells.len());
+        if expected != found {
+            let mut place = self.records.place(self.record.line, found.min(expected));
+            // A row that is too long goes wrong after its last column, not in one.
+            place.column = place.column.filter(|_| found < expected);
+            let fields = if expected == 1 { "field" } else { "fields" };
+            return Err(Error::data(
+                place,
+                format!("expected {expected} {fields}, found {found}"),
+                format!(
+                    "complete or quote the row, or name the delimiter if it is not {}",
+                    dialect::delimiter_name(self.dialect.delimiter)
+                ),
+            ));
+        }
+        Ok(true)
+    }
+}
+
+impl ReadRows for CsvReader {
+    fn next_rows(&mut self, max_rows: usize) -> Result<Option<Table>> {
+        let mut cells = vec![TextCells::default(); self.records.names.len()];
+        let mut lines = Vec::new();
+        while lines.len() < max_rows && self.next_record()? {
+            lines.push(self.record.line);
+            for (column, cell) in cells.iter_mut().zip(self.record.cells.iter()) {
+                column.push(cell);
+            }
+        }
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(self.table(cells, lines)))
+    }
+
+    fn no_rows(&self) -> Table {
+        self.table(vec![TextCells::default(); self.records.names.len()], Vec::new())
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(self.dialect)
+    }
+}
+
+impl CsvReader {
+    fn table(&self, cells: Vec<TextCells>, lines: Vec<u64>) -> Table {
+        let names = self.records.names.iter().cloned();
+        let columns = names.zip(cells).map(|(name, cells)| Column { name, values: Values::Text(cells) });
+        Table {
+            file: self.records.lines.file().to_owned(),
+            columns: columns.collect(),
+            lines,
+            rows_may_omit_columns: false,
+        }
+    }
+}
+
+/// The names in the first record, or `column_1`… where there is no header or a name is empty.
+fn column_names(file: &str, first: &Record, header: bool) -> Result<Vec<String>> {
+    let mut seen = HashSet::new();
+    let mut names = Vec::with_capacity(first.cells.len());
+    for (i, cell) in first.cells.iter().enumerate() {
+        let cell = cell.trim();
+        let name = if header && !cell.is_empty() { cell.to_owned() } else { format!("column_{}", i + 1) };
+        if !seen.insert(name.clone()) {
+            let place = Place { file: file.to_owned(), line: Some(first.line), column: Some(name) };
+            return Err(Error::data(
+                place,
+                "two columns have this name",
+                "rename one of them, or say that there is no header if the first line is a row",
+            ));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+/// The beginning of a text, for messages.
+fn shortened(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+#[cfg(test)]
+#[path = "csv_tests.rs"]
+mod tests;
