@@ -68,6 +68,17 @@ impl Encoded {
         }
     }
 
+    /// These rows, then those of `other`, which come from the same encoder.
+    pub fn concat(&self, other: &Self) -> Self {
+        Self {
+            n_rows: self.n_rows + other.n_rows,
+            n_groups: self.n_groups.max(other.n_groups),
+            n_numbers: self.n_numbers.max(other.n_numbers),
+            codes: [self.codes.as_slice(), &other.codes].concat(),
+            numbers: [self.numbers.as_slice(), &other.numbers].concat(),
+        }
+    }
+
     /// The distinct rows, in order of first appearance, and for each row which of them it is.
     pub fn distinct(&self) -> (Vec<usize>, Vec<u32>) {
         let mut seen: HashMap<(&[u32], &[u32]), u32> = HashMap::with_capacity(self.n_rows.min(1 << 16));
@@ -282,10 +293,19 @@ impl Encoder {
     }
 }
 
-fn encode_column(table: &Table, cells: &Column, schema: &ColumnSchema, column: &EncodedColumn) -> Result<(Vec<u32>, Vec<f32>)> {
+fn encode_column(
+    table: &Table,
+    cells: &Column,
+    schema: &ColumnSchema,
+    column: &EncodedColumn,
+) -> Result<(Vec<u32>, Vec<f32>)> {
     if let Values::Unsupported { type_name, .. } = &cells.values {
         let place = table.place(0, &cells.name);
-        return Err(Error::data(place, format!("type {type_name} cannot be scored"), "give it the type it had in training"));
+        return Err(Error::data(
+            place,
+            format!("type {type_name} cannot be scored"),
+            "give it the type it had in training",
+        ));
     }
     let Kind::Numeric { mean, scale, .. } = schema.kind else {
         return Ok((encode_categories(&cells.values, column), Vec::new()));

@@ -94,42 +94,26 @@ pub enum Error {
 impl Error {
     /// An [`Error::Io`] for `path`.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
-        Self::Io {
-            path: path.as_ref().to_path_buf(),
-            source,
-        }
+        Self::Io { path: path.as_ref().to_path_buf(), source }
     }
 
     /// An [`Error::Data`] at `place`.
     pub fn data(place: Place, problem: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self::Data {
-            place,
-            problem: problem.into(),
-            advice: advice.into(),
-        }
+        Self::Data { place, problem: problem.into(), advice: advice.into() }
     }
 
     /// An [`Error::Schema`].
     pub fn schema(problem: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self::Schema {
-            problem: problem.into(),
-            advice: advice.into(),
-        }
+        Self::Schema { problem: problem.into(), advice: advice.into() }
     }
 
     /// An [`Error::Fit`].
     pub fn fit(problem: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self::Fit {
-            problem: problem.into(),
-            advice: advice.into(),
-        }
+        Self::Fit { problem: problem.into(), advice: advice.into() }
     }
 
     /// An [`Error::Config`] for the setting `field`.
     pub fn config(field: &'static str, problem: impl Into<String>) -> Self {
-        Self::Config {
-            field,
-            problem: problem.into(),
-        }
+        Self::Config { field, problem: problem.into() }
     }
 }

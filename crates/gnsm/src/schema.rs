@@ -321,7 +321,9 @@ fn learn_column(table: &Table, column: &Column, rows: &[usize], choice: Option<K
 fn leaves_no_gap(counted: &Counted) -> bool {
     let numbers: HashSet<i64> = counted.counts.keys().filter_map(|text| text.trim().parse().ok()).collect();
     match (numbers.iter().min(), numbers.iter().max()) {
-        (Some(low), Some(high)) => numbers.len() == counted.counts.len() && high.abs_diff(*low) + 1 == numbers.len() as u64,
+        (Some(low), Some(high)) => {
+            numbers.len() == counted.counts.len() && high.abs_diff(*low) + 1 == numbers.len() as u64
+        }
         _ => false,
     }
 }
@@ -382,7 +384,9 @@ impl Values {
         match self {
             Self::Text(cells) => Some(cells.get(row)).filter(|text| !is_missing(text)).map(Into::into),
             Self::Category { codes, names } => names.get(codes[row] as usize).map(|name| name.as_str().into()),
-            Self::Number { values, .. } => Some(values[row]).filter(|v| !v.is_nan()).map(|v| number_text(v + 0.0).into()),
+            Self::Number { values, .. } => {
+                Some(values[row]).filter(|v| !v.is_nan()).map(|v| number_text(v + 0.0).into())
+            }
             Self::Unsupported { .. } => None,
         }
     }

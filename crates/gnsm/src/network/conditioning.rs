@@ -51,9 +51,21 @@ impl Conditioning {
             }
         }
         let weights = |range: &std::ops::Range<usize>| &network.parameters[range.clone()];
-        dense::forward(&mut self.hidden, &self.features, weights(&slots.embed_1), weights(&slots.embed_bias_1), embedding);
+        dense::forward(
+            &mut self.hidden,
+            &self.features,
+            weights(&slots.embed_1),
+            weights(&slots.embed_bias_1),
+            embedding,
+        );
         activate(&mut self.hidden, &mut self.hidden_slope);
-        dense::forward(&mut self.embedded, &self.hidden, weights(&slots.embed_2), weights(&slots.embed_bias_2), embedding);
+        dense::forward(
+            &mut self.embedded,
+            &self.hidden,
+            weights(&slots.embed_2),
+            weights(&slots.embed_bias_2),
+            embedding,
+        );
         activate(&mut self.embedded, &mut self.embedded_slope);
         let embedded = &self.embedded;
         let film_length = films.len() / slots.blocks.len().max(1);

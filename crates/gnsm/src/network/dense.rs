@@ -78,15 +78,8 @@ pub(crate) fn forward(y: &mut [f32], x: &[f32], w: &[f32], bias: &[f32], inputs:
     for row in y.chunks_exact_mut(outputs) {
         row.copy_from_slice(bias);
     }
-    Product {
-        m: rows,
-        k: inputs,
-        n: outputs,
-        a: (Read::Plain, inputs),
-        b: (Read::Plain, outputs),
-        accumulate: true,
-    }
-    .run(y, x, w);
+    Product { m: rows, k: inputs, n: outputs, a: (Read::Plain, inputs), b: (Read::Plain, outputs), accumulate: true }
+        .run(y, x, w);
 }
 
 /// `dx = dy·wᵀ`.
@@ -139,7 +132,11 @@ mod tests {
         (0..n).map(|i| (i as f32 * 0.71 + seed).sin()).collect()
     }
 
-    fn slow(a: impl Fn(usize, usize) -> f32, b: impl Fn(usize, usize) -> f32, (m, k, n): (usize, usize, usize)) -> Vec<f32> {
+    fn slow(
+        a: impl Fn(usize, usize) -> f32,
+        b: impl Fn(usize, usize) -> f32,
+        (m, k, n): (usize, usize, usize),
+    ) -> Vec<f32> {
         let mut c = Vec::new();
         for i in 0..m {
             for j in 0..n {

@@ -17,7 +17,7 @@ mod tile;
 pub use optimiser::{Optimiser, OptimiserConfig};
 pub use parameters::{Ends, NetworkSize};
 pub use residual::{ResidualNetwork, TILE};
-pub use step::{Task, Trainer};
+pub use step::{Evaluator, Task, Trainer};
 pub use tile::Tile;
 
 #[cfg(test)]

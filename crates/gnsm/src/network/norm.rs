@@ -31,24 +31,24 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub fn new(rows: usize, width: usize) -> Self {
-        Self {
-            normalised: vec![0.0; rows * width],
-            slope: vec![0.0; rows * width],
-            reciprocal: vec![0.0; rows],
-        }
+        Self { normalised: vec![0.0; rows * width], slope: vec![0.0; rows * width], reciprocal: vec![0.0; rows] }
     }
 }
 
 /// `out = act(gain·x̂ + shift)`.
-pub(crate) fn forward(activation: Activation, out: &mut [f32], x: &[f32], gain: &[f32], shift: &[f32], kept: &mut Kept) {
+pub(crate) fn forward(
+    activation: Activation,
+    out: &mut [f32],
+    x: &[f32],
+    gain: &[f32],
+    shift: &[f32],
+    kept: &mut Kept,
+) {
     let width = gain.len();
     simd(|| {
         let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
-        let kept = kept
-            .normalised
-            .chunks_exact_mut(width)
-            .zip(kept.slope.chunks_exact_mut(width))
-            .zip(&mut kept.reciprocal);
+        let kept =
+            kept.normalised.chunks_exact_mut(width).zip(kept.slope.chunks_exact_mut(width)).zip(&mut kept.reciprocal);
         for ((out, x), ((normalised, slope), reciprocal)) in rows.zip(kept) {
             let mean = sum_by(width, |i| x[i]) / width as f32;
             let variance = sum_by(width, |i| (x[i] - mean) * (x[i] - mean)) / width as f32;

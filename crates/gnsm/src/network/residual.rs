@@ -78,7 +78,7 @@ impl ResidualNetwork {
         Self::from_parts(size, ends, frequencies, parameters)
     }
 
-    /// A network from stored weights. The lengths must fit: see [`Self::parts_fit`].
+    /// A network from stored weights. The lengths must fit: see [`Self::n_parameters`].
     pub fn from_parts(size: NetworkSize, ends: Ends, frequencies: Vec<f32>, parameters: Vec<f32>) -> Self {
         let mut network = Self {
             size,
@@ -92,9 +92,13 @@ impl ResidualNetwork {
         network
     }
 
-    /// Whether stored weights have the lengths that a network of this size needs.
-    pub fn parts_fit(size: NetworkSize, ends: Ends, frequencies: usize, parameters: usize) -> bool {
-        size.embedding / 2 == frequencies && Slots::new(size, ends).total == parameters
+    /// How many weights a network of this size has; an error if they could not be counted.
+    pub fn n_parameters(size: NetworkSize, ends: Ends) -> Result<usize, String> {
+        let square = size.width.max(ends.inputs).max(ends.outputs).max(size.embedding).max(ends.levels) as u128;
+        if square * square * 6 * (size.depth as u128 + 2) > isize::MAX as u128 / 8 {
+            return Err("the network is too large for this machine".into());
+        }
+        Ok(Slots::new(size, ends).total)
     }
 
     /// The network's size.
@@ -176,30 +180,36 @@ impl ResidualNetwork {
         &self.films[block * length..][..length]
     }
 
-    /// Walks over `n_rows` rows in tiles, in parallel, and over all levels of each tile while its weights are warm.
+    /// Walks over rows in tiles, in parallel, and over all levels of each tile while its weights are warm.
     ///
-    /// `fill` writes the inputs of row `row` at `level`; `take` receives the logits of a whole tile at a level, with
-    /// the range of its rows. A tile that is not full is padded with copies of its first row.
-    pub fn for_each_tile<Out: Send>(
+    /// `out` holds `per_row` results for each row. `fill` writes the inputs of a row at a level; `take` receives the results
+    /// of one row, the row, the level and its logits. A tile that is not full is padded with its first row.
+    pub fn for_each_row(
         &self,
-        out: &mut [Out],
+        out: &mut [f32],
+        per_row: usize,
         fill: impl Fn(usize, usize, &mut [f32]) + Sync,
-        take: impl Fn(&mut [Out], std::ops::Range<usize>, usize, &[f32]) + Sync,
+        take: impl Fn(&mut [f32], usize, usize, &[f32]) + Sync,
     ) {
-        let inputs = self.ends.inputs;
-        let n_rows = out.len();
-        out.par_chunks_mut(TILE).enumerate().for_each_init(
+        let Ends { inputs, outputs, levels } = self.ends;
+        out.par_chunks_mut(TILE * per_row).enumerate().for_each_init(
             || Tile::for_inference(self.size, self.ends),
             |tile, (index, out)| {
-                let rows = index * TILE..(index * TILE + TILE).min(n_rows);
-                for level in 0..self.ends.levels {
+                let first = index * TILE;
+                let n_rows = out.len() / per_row;
+                for level in 0..levels {
                     tile.levels.fill(level as u32);
-                    for (position, input) in tile.inputs.chunks_exact_mut(inputs).enumerate() {
-                        let row = rows.start + position;
-                        fill(if row < rows.end { row } else { rows.start }, level, input);
-                    }
+                    simd(|| {
+                        for (position, input) in tile.inputs.chunks_exact_mut(inputs).enumerate() {
+                            fill(first + if position < n_rows { position } else { 0 }, level, input);
+                        }
+                    });
                     self.forward(tile);
-                    take(out, rows.clone(), level, &tile.logits[..rows.len() * self.ends.outputs]);
+                    simd(|| {
+                        for (position, out) in out.chunks_exact_mut(per_row).enumerate() {
+                            take(out, first + position, level, &tile.logits[position * outputs..][..outputs]);
+                        }
+                    });
                 }
             },
         );

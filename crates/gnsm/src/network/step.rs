@@ -25,7 +25,7 @@ const RUN: usize = 4096;
 
 /// What is to be learned: noise on the way in, a loss and its gradient on the way out.
 pub trait Task: Sync {
-    /// Fills `inputs`, `levels`, `noisy` and `sources` of the rows of a tile.
+    /// Fills `inputs`, `levels`, `noisy` and `sources` of the rows of a tile; may lower `rows`.
     fn perturb(&self, step: u64, tile_index: usize, tile: &mut Tile);
     /// Turns `logits` into `d_logits` and sets the tile's `loss`.
     fn loss(&self, tile: &mut Tile);
@@ -42,6 +42,41 @@ pub struct Trainer {
     pieces: Vec<Piece>,
 }
 
+/// Computes losses without gradients, in buffers of its own.
+pub struct Evaluator {
+    lanes: Vec<Tile>,
+    losses: Vec<f64>,
+}
+
+/// Tiles that are evaluated side by side.
+const EVALUATION_LANES: usize = 8;
+
+impl Evaluator {
+    /// Room for `tiles` tiles.
+    pub fn new(network: &ResidualNetwork, tiles: usize) -> Self {
+        let lanes = EVALUATION_LANES.min(tiles);
+        Self {
+            lanes: (0..lanes).map(|_| Tile::for_evaluation(network.size(), network.ends())).collect(),
+            losses: vec![0.0; tiles],
+        }
+    }
+
+    /// The sum of the losses of all tiles.
+    pub fn loss(&mut self, network: &ResidualNetwork, task: &impl Task) -> f64 {
+        let lanes = self.lanes.len();
+        for (round, losses) in self.losses.chunks_mut(lanes.max(1)).enumerate() {
+            losses.par_iter_mut().zip(&mut self.lanes).enumerate().with_max_len(1).for_each(|(lane, (loss, tile))| {
+                tile.rows = TILE;
+                task.perturb(0, round * lanes + lane, tile);
+                network.forward(tile);
+                task.loss(tile);
+                *loss = tile.loss;
+            });
+        }
+        self.losses.iter().sum()
+    }
+}
+
 /// A piece of the gradient vector, and where its sum comes from.
 #[derive(Clone)]
 struct Piece {
@@ -52,12 +87,22 @@ struct Piece {
 #[derive(Clone, Copy)]
 enum Source {
     /// Rows from `first` of the projection's gradient.
-    Projection { first: usize },
+    Projection {
+        first: usize,
+    },
     /// Rows of a block's first or second dense layer.
-    Dense1 { block: usize, first: usize },
-    Dense2 { block: usize, first: usize },
+    Dense1 {
+        block: usize,
+        first: usize,
+    },
+    Dense2 {
+        block: usize,
+        first: usize,
+    },
     /// Rows of the head's.
-    Head { first: usize },
+    Head {
+        first: usize,
+    },
     /// Vectors: the tiles' own sums.
     Vectors,
 }
@@ -151,10 +196,7 @@ fn run_pieces(pieces: &[Piece], gradient: &mut [f32], work: &(impl Fn(&Piece, &m
         _ => {
             let (left, right) = pieces.split_at(pieces.len() / 2);
             let (left_gradient, right_gradient) = gradient.split_at_mut(right[0].start - left[0].start);
-            rayon::join(
-                || run_pieces(left, left_gradient, work),
-                || run_pieces(right, right_gradient, work),
-            );
+            rayon::join(|| run_pieces(left, left_gradient, work), || run_pieces(right, right_gradient, work));
         }
     }
 }
@@ -176,7 +218,14 @@ fn sum_piece(network: &ResidualNetwork, tiles: &[Tile], piece: &Piece, gradient:
                 dense::backward_weight(gradient, &kept.hidden, &kept.d_output, (width, width), first, add);
             }
             Source::Head { first } => {
-                dense::backward_weight(gradient, &tile.head_activated, &tile.d_logits, (width, ends.outputs), first, add);
+                dense::backward_weight(
+                    gradient,
+                    &tile.head_activated,
+                    &tile.d_logits,
+                    (width, ends.outputs),
+                    first,
+                    add,
+                );
             }
             Source::Vectors => return sum_tiles(gradient, tiles, piece.start - network.slots.vectors),
         }
@@ -214,7 +263,13 @@ fn backward(network: &ResidualNetwork, tile: &mut Tile) {
         dense::backward_bias(&mut vectors[local(&block.bias_2)], &kept.d_output);
         dense::backward_input(&mut kept.d_hidden, &kept.d_output, weights(&block.dense_2), width, width);
         let films = network.films_of(index);
-        film_backward(&mut kept.d_hidden, &kept.hidden, &tile.levels, films, &mut d_films[index * film_length..][..film_length]);
+        film_backward(
+            &mut kept.d_hidden,
+            &kept.hidden,
+            &tile.levels,
+            films,
+            &mut d_films[index * film_length..][..film_length],
+        );
         // From here on `hidden` is what the second dense layer saw.
         film(&mut tile.scratch, &kept.hidden, &tile.levels, films);
         std::mem::swap(&mut tile.scratch, &mut kept.hidden);

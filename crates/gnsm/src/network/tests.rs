@@ -86,27 +86,25 @@ fn logits_loss_and_gradients_agree_with_pytorch() {
         ("head_bias", &slots.head_bias, 1.074_301_646_021_846),
     ];
     for (name, range, expected) in expected {
-        let check: f64 = trainer.gradient()[range.clone()]
-            .iter()
-            .enumerate()
-            .map(|(i, g)| f64::from(*g) * (i as f64).cos())
-            .sum();
+        let check: f64 =
+            trainer.gradient()[range.clone()].iter().enumerate().map(|(i, g)| f64::from(*g) * (i as f64).cos()).sum();
         assert_close(name, check, expected);
     }
 
     let network = network();
-    let mut logits = vec![[0.0; ENDS.outputs]; 1];
-    network.for_each_tile(
+    let mut logits = [0.0; ENDS.outputs];
+    network.for_each_row(
         &mut logits,
+        ENDS.outputs,
         |row, _, inputs| inputs.iter_mut().enumerate().for_each(|(i, x)| *x = input(row, i)),
         |out, _, level, values| {
             if level == 0 {
-                out[0].copy_from_slice(values);
+                out.copy_from_slice(values);
             }
         },
     );
     let expected = [-0.054_922_056, -0.143_214_55, -0.212_123_63, -0.252_322_76, -0.258_371_2];
-    for (actual, expected) in logits[0].iter().zip(expected) {
+    for (actual, expected) in logits.iter().zip(expected) {
         assert_close("logit", f64::from(*actual), expected);
     }
 }

@@ -53,28 +53,33 @@ pub struct Tile {
 impl Tile {
     /// Buffers for computing logits only: one block's worth, used again by each block.
     pub(super) fn for_inference(size: NetworkSize, ends: Ends) -> Self {
-        Self::with(size, ends, size.depth.min(1), 0)
+        Self::with(size, ends, 1, 0, false)
+    }
+
+    /// Buffers for computing a loss without its gradient.
+    pub(super) fn for_evaluation(size: NetworkSize, ends: Ends) -> Self {
+        Self::with(size, ends, 1, 0, true)
     }
 
     /// Buffers for a training step.
     pub(super) fn for_training(size: NetworkSize, ends: Ends, slots: &Slots) -> Self {
         let sums = slots.total - slots.vectors + size.depth * ends.levels * 2 * size.width;
-        Self::with(size, ends, size.depth, sums)
+        Self::with(size, ends, size.depth, sums, true)
     }
 
-    fn with(size: NetworkSize, ends: Ends, kept_blocks: usize, sums: usize) -> Self {
-        let training = sums > 0;
+    fn with(size: NetworkSize, ends: Ends, kept_blocks: usize, sums: usize, loss: bool) -> Self {
         let hidden = || vec![0.0; TILE * size.width];
-        let only_training = |n: usize| vec![0.0; if training { n } else { 0 }];
+        let only_training = || vec![0.0; if sums > 0 { TILE * size.width } else { 0 }];
+        let only_loss = |n: usize| vec![0.0; if loss { n } else { 0 }];
         Self {
             rows: TILE,
             inputs: vec![0.0; TILE * ends.inputs],
-            noisy: only_training(TILE * ends.inputs),
+            noisy: only_loss(TILE * ends.inputs),
             levels: vec![0; TILE],
             sources: vec![0; TILE],
             logits: vec![0.0; TILE * ends.outputs],
-            d_logits: only_training(TILE * ends.outputs),
-            work: only_training(4 * ends.outputs),
+            d_logits: only_loss(TILE * ends.outputs),
+            work: only_loss(4 * ends.outputs),
             loss: 0.0,
             stream: hidden(),
             scratch: hidden(),
@@ -84,13 +89,13 @@ impl Tile {
                     norm: Kept::new(TILE, size.width),
                     activated: hidden(),
                     hidden: hidden(),
-                    d_output: only_training(TILE * size.width),
-                    d_hidden: only_training(TILE * size.width),
+                    d_output: only_training(),
+                    d_hidden: only_training(),
                 })
                 .collect(),
             head_norm: Kept::new(TILE, size.width),
             head_activated: hidden(),
-            d_stream: only_training(TILE * size.width),
+            d_stream: only_training(),
             sums: vec![0.0; sums],
         }
     }

@@ -62,6 +62,7 @@ impl Loss<'_> {
     }
 
     /// Turns raw noise (normal numbers, then Gumbel numbers) into a noisy row: z stays for the numbers, x̃ takes the groups' places.
+    #[inline(always)]
     pub fn perturb(&self, noisy: &mut [f32], codes: &[u32], level: usize) {
         for (group, places) in self.layout.groups().enumerate() {
             let alpha = self.levels.log_alpha(level, places.len());
@@ -74,23 +75,32 @@ impl Loss<'_> {
     }
 
     /// What the network sees of a noisy row.
+    #[inline(always)]
     pub fn input(&self, input: &mut [f32], noisy: &[f32], numbers: &[f32], level: usize) {
         let sigma = self.levels.sigma(level);
         for ((input, z), number) in input.iter_mut().zip(noisy).zip(numbers) {
             *input = sigma.mul_add(*z, if number.is_nan() { 0.0 } else { *number });
         }
         for places in self.layout.groups() {
-            self.group_input(&mut input[places.clone()], &noisy[places], level);
+            let (input, x) = (&mut input[places.clone()], &noisy[places]);
+            Self::group_input(self.parameterisation, self.levels, input, x, level);
         }
     }
 
     /// What the network sees of x̃ in one group.
-    pub fn group_input(&self, input: &mut [f32], x: &[f32], level: usize) {
-        match self.parameterisation {
+    #[inline(always)]
+    pub fn group_input(
+        parameterisation: Parameterisation,
+        levels: &Levels,
+        input: &mut [f32],
+        x: &[f32],
+        level: usize,
+    ) {
+        match parameterisation {
             Parameterisation::Noise => input.copy_from_slice(x),
             Parameterisation::Posterior => {
                 let mean = x.iter().sum::<f32>() / x.len() as f32;
-                let lambda = self.levels.lambda(level);
+                let lambda = levels.lambda(level);
                 for (input, x) in input.iter_mut().zip(x) {
                     *input = lambda * (x - mean);
                 }
@@ -101,6 +111,7 @@ impl Loss<'_> {
     /// The loss of one row; `gradient` receives its gradient with respect to `logits`, times `scale`.
     ///
     /// A missing number and an unseen category ask nothing of the network.
+    #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "a row in its parts, without a copy")]
     pub fn row(
         &self,
@@ -139,7 +150,16 @@ impl Loss<'_> {
         loss
     }
 
-    fn group(&self, code: usize, level: usize, x: &[f32], logits: &[f32], gradient: &mut [f32], scratch: &mut [f32]) -> f64 {
+    #[inline(always)]
+    fn group(
+        &self,
+        code: usize,
+        level: usize,
+        x: &[f32],
+        logits: &[f32],
+        gradient: &mut [f32],
+        scratch: &mut [f32],
+    ) -> f64 {
         let k = x.len();
         let (lambda, alpha) = (self.levels.lambda(level), self.levels.log_alpha(level, k));
         if self.objective == Objective::CrossEntropy {
@@ -187,11 +207,13 @@ impl Loss<'_> {
 }
 
 /// The distance of an estimate from its target, and its gradient.
+#[inline(always)]
 fn distance(objective: Objective, target: &[f32], estimate: &[f32], weight: f32, gradient: &mut [f32]) -> f64 {
     gradient.copy_from_slice(estimate);
     distance_in_place(objective, target, gradient, weight)
 }
 
+#[inline(always)]
 fn distance_in_place(objective: Objective, target: &[f32], estimate: &mut [f32], weight: f32) -> f64 {
     let mut loss = 0.0;
     for (estimate, target) in estimate.iter_mut().zip(target) {
@@ -209,6 +231,7 @@ fn distance_in_place(objective: Objective, target: &[f32], estimate: &mut [f32],
 }
 
 /// From the gradient with respect to p = softmax(z) to the one with respect to z.
+#[inline(always)]
 fn through_softmax(gradient: &mut [f32], p: &[f32]) {
     let mean: f32 = gradient.iter().zip(p).map(|(g, p)| g * p).sum();
     for (g, p) in gradient.iter_mut().zip(p) {

@@ -1,0 +1,144 @@
+//! The file format under models and checkpoints: safetensors with one JSON document in its metadata.
+//!
+//! The metadata has a single entry, `gnsm`, so that the bytes do not depend on a hash map's order:
+//! `{"format": …, "version": …, "blake3": …, "content": {…}}`. The hash covers the content's text and every tensor's name and bytes; a
+//! flipped bit anywhere is found before anything is used. Nothing in the file can execute.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::atomic_file::AtomicFile;
+use crate::error::{Error, Result};
+
+/// The version this library writes, and the newest it reads.
+pub(crate) const VERSION: u32 = 1;
+const KEY: &str = "gnsm";
+
+/// Named arrays.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tensors(BTreeMap<String, Vec<f32>>);
+
+impl Tensors {
+    pub fn put(&mut self, name: &str, values: Vec<f32>) {
+        self.0.insert(name.to_owned(), values);
+    }
+
+    /// Takes an array out, if it is there with this length and holds finite numbers.
+    pub fn take(&mut self, name: &str, length: usize) -> std::result::Result<Vec<f32>, String> {
+        let values = self.0.remove(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
+        if values.len() != length {
+            return Err(format!("tensor `{name}` has {} elements instead of {length}", values.len()));
+        }
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(format!("tensor `{name}` holds numbers that are not finite"));
+        }
+        Ok(values)
+    }
+}
+
+/// The metadata entry.
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    format: String,
+    version: u32,
+    blake3: String,
+    content: Box<RawValue>,
+}
+
+fn hash(content: &str, tensors: &Tensors) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    part(content.as_bytes());
+    for (name, values) in &tensors.0 {
+        part(name.as_bytes());
+        part(bytemuck::cast_slice(values));
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Writes a file of this `format` beside `path`, then renames it; returns the hash.
+pub(crate) fn write(path: &Path, format: &str, content: &impl Serialize, tensors: &Tensors) -> Result<String> {
+    let unwritable = |problem: String| Error::io(path, std::io::Error::other(problem));
+    let content = serde_json::value::to_raw_value(content).map_err(|error| unwritable(error.to_string()))?;
+    let blake3 = hash(content.get(), tensors);
+    let envelope = Envelope { format: format.to_owned(), version: VERSION, blake3: blake3.clone(), content };
+    let envelope = serde_json::to_string(&envelope).map_err(|error| unwritable(error.to_string()))?;
+    let views: Vec<(&String, TensorView<'_>)> = tensors
+        .0
+        .iter()
+        .map(|(name, values)| {
+            let view = TensorView::new(Dtype::F32, vec![values.len()], bytemuck::cast_slice(values));
+            view.map(|view| (name, view)).map_err(|error| unwritable(error.to_string()))
+        })
+        .collect::<Result<_>>()?;
+    let metadata = HashMap::from([(KEY.to_owned(), envelope)]);
+    let bytes = safetensors::serialize(views, Some(metadata)).map_err(|error| unwritable(error.to_string()))?;
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(&bytes).map_err(|error| Error::io(path, error))?;
+    file.finish()?;
+    Ok(blake3)
+}
+
+/// What a file holds.
+pub(crate) struct Contents {
+    /// The JSON document.
+    pub content: String,
+    /// The arrays.
+    pub tensors: Tensors,
+    /// The hash of both.
+    pub blake3: String,
+}
+
+/// Reads a file of this `format`, and checks everything that can be checked without knowing what it is for.
+pub(crate) fn read(path: &Path, format: &str) -> Result<Contents> {
+    let bytes = std::fs::read(path).map_err(|error| Error::io(path, error))?;
+    parse(&bytes, format).map_err(|(problem, advice)| Error::ModelFile {
+        path: path.to_path_buf(),
+        problem,
+        advice: advice.to_owned(),
+    })
+}
+
+/// The error of a file that cannot be used: what is wrong and what to do.
+type Refusal = (String, &'static str);
+
+const DAMAGED: &str = "the file is damaged or cut short; fit again or restore it from a copy";
+
+pub(crate) fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents, Refusal> {
+    let foreign = |problem: String| (problem, "give a file that `gnsm fit` wrote");
+    let (_, metadata) =
+        SafeTensors::read_metadata(bytes).map_err(|error| foreign(format!("not a model file ({error})")))?;
+    let envelope = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
+    let envelope = envelope.ok_or_else(|| foreign("a safetensors file, but not one of gnsm's".into()))?;
+    let envelope: Envelope = serde_json::from_str(envelope)
+        .map_err(|error| (format!("its description is not readable ({error})"), DAMAGED))?;
+    if envelope.format != format {
+        return Err(foreign(format!("this is a {} file, not a {format} file", envelope.format)));
+    }
+    if envelope.version > VERSION {
+        let problem = format!("format version {} is newer than this program's {VERSION}", envelope.version);
+        return Err((problem, "use a newer gnsm"));
+    }
+    let damaged = |error: safetensors::SafeTensorError| (format!("its arrays are not readable ({error})"), DAMAGED);
+    let views = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let mut tensors = Tensors::default();
+    for (name, view) in views.tensors() {
+        if view.dtype() != Dtype::F32 {
+            return Err((format!("tensor `{name}` has the unknown type {:?}", view.dtype()), DAMAGED));
+        }
+        let values = view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        tensors.0.insert(name, values.collect());
+    }
+    if hash(envelope.content.get(), &tensors) != envelope.blake3 {
+        return Err(("its contents do not match their hash".into(), DAMAGED));
+    }
+    Ok(Contents { content: envelope.content.get().to_owned(), tensors, blake3: envelope.blake3 })
+}

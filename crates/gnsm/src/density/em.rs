@@ -1,0 +1,286 @@
+//! Fitting a mixture by expectation-maximisation (Dempster, Laird and Rubin, 1977).
+//!
+//! The expectation step computes rₙₖ, the share of component k in row n. With cₙ the row's count and Nₖ = Σₙ cₙ rₙₖ,
+//! the maximisation step sets wₖ = Nₖ / Σₙ cₙ, μₖ = Σₙ cₙ rₙₖ xₙ / Nₖ and
+//! Σₖ = Σₙ cₙ rₙₖ (xₙ − μₖ)(xₙ − μₖ)ᵀ / Nₖ + ε I. The ε keeps a component that sits on repeated rows, or on a constant
+//! column, from collapsing to a point of infinite density. It stops when the mean log-likelihood changes by less
+//! than the tolerance, as scikit-learn does.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::kmeans;
+use super::lanes::{LANES, block, log_sum_exp};
+use super::linalg;
+use super::mixture::GaussianMixture;
+use super::rows::{CHUNK, Rows, Stream, generator};
+use crate::error::{Error, Result};
+
+/// A component with less than this share of the rows has died out and is taken away.
+const SMALLEST_SHARE: f64 = 1e-12;
+
+/// At most this many partial sums are kept in the maximisation step.
+const MOST_PARTIAL_SUMS: usize = 64;
+
+/// Rows whose outer products are summed at once; a few hundred stay in the cache.
+const BLOCK_ROWS: usize = 256;
+
+/// How a mixture is fitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MixtureConfig {
+    /// The number of components; fewer are used where there are fewer distinct rows.
+    pub components: usize,
+    /// The most iterations of one start.
+    pub max_iterations: usize,
+    /// A change of the mean log-likelihood below which iterating stops.
+    pub tolerance: f64,
+    /// What is added to the variances; meant for standardised columns.
+    pub regularisation: f64,
+    /// How often fitting starts afresh; the most likely result is kept.
+    pub starts: usize,
+}
+
+impl Default for MixtureConfig {
+    fn default() -> Self {
+        Self { components: 5, max_iterations: 100, tolerance: 1e-3, regularisation: 1e-6, starts: 1 }
+    }
+}
+
+impl MixtureConfig {
+    /// Names the first setting that is out of its range.
+    pub fn validate(&self) -> Result<()> {
+        if self.components == 0 {
+            return Err(Error::config("components", "must be at least 1"));
+        }
+        if self.max_iterations == 0 {
+            return Err(Error::config("max_iterations", "must be at least 1"));
+        }
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            return Err(Error::config("tolerance", "must be 0 or a positive number"));
+        }
+        if !(self.regularisation > 0.0 && self.regularisation.is_finite()) {
+            return Err(Error::config("regularisation", "must be a positive number, such as 1e-6"));
+        }
+        if self.starts == 0 {
+            return Err(Error::config("starts", "must be at least 1"));
+        }
+        Ok(())
+    }
+}
+
+impl GaussianMixture {
+    /// Fits a mixture; the same rows and seed give the same bits.
+    pub fn fit(rows: Rows<'_>, config: &MixtureConfig, seed: u64) -> Result<Self> {
+        config.validate()?;
+        let (mut best, mut likelihood) = run(rows, config, seed, 0)?;
+        for start in 1..config.starts {
+            let (other, others_likelihood) = run(rows, config, seed, start)?;
+            if others_likelihood > likelihood {
+                (best, likelihood) = (other, others_likelihood);
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// One start: the mixture, and the mean log-likelihood in its last expectation step.
+fn run(rows: Rows<'_>, config: &MixtureConfig, seed: u64, start: usize) -> Result<(GaussianMixture, f64)> {
+    let (clusters, components) = kmeans::cluster(rows, config.components, &mut generator(seed, Stream::Start(start)));
+    let mut shares = vec![0.0; rows.len() * components]; // cₙ rₙₖ: [rows, components]
+    for ((shares, &cluster), &count) in shares.chunks_exact_mut(components).zip(&clusters).zip(rows.counts) {
+        shares[cluster] = count;
+    }
+    let mut mixture = maximise(rows, &shares, components, config.regularisation)?;
+    let mut likelihood = f64::NEG_INFINITY;
+    for _ in 0..config.max_iterations {
+        let before = likelihood;
+        likelihood = expect(&mixture, rows, &mut shares);
+        mixture = maximise(rows, &shares, mixture.components(), config.regularisation)?;
+        if (likelihood - before).abs() < config.tolerance {
+            break;
+        }
+    }
+    Ok((mixture, likelihood))
+}
+
+/// Fills `shares` with cₙ rₙₖ, `[rows, components]`; gives the mean log-likelihood.
+fn expect(mixture: &GaussianMixture, rows: Rows<'_>, shares: &mut Vec<f64>) -> f64 {
+    let (dimension, components) = (rows.dimension, mixture.components());
+    let offsets = mixture.offsets();
+    shares.resize(rows.len() * components, 0.0);
+    let sums: Vec<f64> = shares
+        .par_chunks_mut(CHUNK * components)
+        .zip(rows.values.par_chunks(CHUNK * dimension))
+        .zip(rows.counts.par_chunks(CHUNK))
+        .map(|((shares, values), counts)| {
+            let mut sum = 0.0;
+            for ((shares, values), counts) in
+                shares.chunks_mut(LANES * components).zip(values.chunks(LANES * dimension)).zip(counts.chunks(LANES))
+            {
+                let joint = mixture.joint(&block::<LANES>(values, dimension), &offsets);
+                let total = log_sum_exp(&joint);
+                for (lane, (shares, count)) in shares.chunks_exact_mut(components).zip(counts).enumerate() {
+                    sum += count * total[lane];
+                    for (share, terms) in shares.iter_mut().zip(&joint) {
+                        *share = count * (terms[lane] - total[lane]).exp();
+                    }
+                }
+            }
+            sum
+        })
+        .collect();
+    sums.iter().sum::<f64>() / rows.total()
+}
+
+/// The mixture that is most likely under given shares; components without rows are left out.
+fn maximise(rows: Rows<'_>, shares: &[f64], components: usize, regularisation: f64) -> Result<GaussianMixture> {
+    let (dimension, width) = (rows.dimension, rows.dimension + 1);
+    // For each component Σ cₙ rₙₖ, then Σ cₙ rₙₖ xₙ.
+    let first = sum_over_rows(rows, shares, components, components * width, |values, shares, sums| {
+        for (row, shares) in values.chunks_exact(dimension).zip(shares.chunks_exact(components)) {
+            for (sums, &share) in sums.chunks_exact_mut(width).zip(shares) {
+                sums[0] += share;
+                for (sum, value) in sums[1..].iter_mut().zip(row) {
+                    *sum += share * value;
+                }
+            }
+        }
+    });
+    let means: Vec<f64> = first
+        .chunks_exact(width)
+        .flat_map(|sums| sums[1..].iter().map(|sum| sum / sums[0].max(f64::MIN_POSITIVE)))
+        .collect();
+    let second = sum_over_rows(rows, shares, components, components * dimension * dimension, |values, shares, sums| {
+        for (values, shares) in values.chunks(BLOCK_ROWS * dimension).zip(shares.chunks(BLOCK_ROWS * components)) {
+            for (k, sums) in sums.chunks_exact_mut(dimension * dimension).enumerate() {
+                let mean = &means[k * dimension..][..dimension];
+                add_outer_products(values, shares.iter().skip(k).step_by(components), mean, sums);
+            }
+        }
+    });
+
+    let total: f64 = first.iter().step_by(width).sum();
+    let mut mixture = GaussianMixture { dimension, weights: Vec::new(), means: Vec::new(), whitening: Vec::new() };
+    for (k, sums) in second.chunks_exact(dimension * dimension).enumerate() {
+        let size = first[k * width];
+        if size > SMALLEST_SHARE * total {
+            let covariance: Vec<f64> = sums.iter().map(|sum| sum / size).collect();
+            mixture.weights.push(size / total);
+            mixture.means.extend_from_slice(&means[k * dimension..][..dimension]);
+            mixture.whitening.extend(linalg::whitening(&covariance, dimension, regularisation)?);
+        }
+    }
+    Ok(mixture)
+}
+
+/// Sums over rows, in parallel, of what `add` adds for a piece of the values and the shares. The pieces depend
+/// on the number of rows alone.
+fn sum_over_rows<F>(rows: Rows<'_>, shares: &[f64], components: usize, length: usize, add: F) -> Vec<f64>
+where
+    F: Fn(&[f64], &[f64], &mut [f64]) + Sync,
+{
+    let piece = rows.len().div_ceil(MOST_PARTIAL_SUMS).max(CHUNK);
+    let partial: Vec<Vec<f64>> = rows
+        .values
+        .par_chunks(piece * rows.dimension)
+        .zip(shares.par_chunks(piece * components))
+        .map(|(values, shares)| {
+            let mut sums = vec![0.0; length];
+            add(values, shares, &mut sums);
+            sums
+        })
+        .collect();
+    let mut sums = vec![0.0; length];
+    for partial in partial {
+        for (sum, value) in sums.iter_mut().zip(partial) {
+            *sum += value;
+        }
+    }
+    sums
+}
+
+/// Adds Σₙ shareₙ (xₙ − μ)(xₙ − μ)ᵀ to the lower triangle of `sums`.
+fn add_outer_products<'a>(values: &[f64], shares: impl Iterator<Item = &'a f64>, mean: &[f64], sums: &mut [f64]) {
+    let dimension = mean.len();
+    let length = (values.len() / dimension).next_multiple_of(DOT_LANES);
+    let mut centred = vec![0.0; length * dimension]; // [dimension, rows]
+    let mut weighted = vec![0.0; length * dimension];
+    for (n, (row, &share)) in values.chunks_exact(dimension).zip(shares).enumerate() {
+        for (j, (value, mean)) in row.iter().zip(mean).enumerate() {
+            centred[j * length + n] = value - mean;
+            weighted[j * length + n] = share * (value - mean);
+        }
+    }
+    for (i, weighted) in weighted.chunks_exact(length).enumerate() {
+        for (sum, centred) in sums[i * dimension..][..=i].iter_mut().zip(centred.chunks_exact(length)) {
+            *sum += dot(weighted, centred);
+        }
+    }
+}
+
+const DOT_LANES: usize = 8;
+
+/// The inner product, in a fixed number of interleaved sums so that it becomes vector instructions.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; DOT_LANES];
+    for (a, b) in a.chunks_exact(DOT_LANES).zip(b.chunks_exact(DOT_LANES)) {
+        for lane in 0..DOT_LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{mixture_rows, two_clusters};
+    use super::*;
+
+    #[test]
+    fn every_iteration_raises_the_likelihood() -> Result<()> {
+        let (values, counts) = mixture_rows(2000, 11);
+        let rows = Rows::new(&values, 3, &counts)?;
+        let shares: Vec<f64> =
+            (0..2000).flat_map(|n| [f64::from(n % 3 == 0), f64::from(n % 3 == 1), f64::from(n % 3 == 2)]).collect();
+        let mut mixture = maximise(rows, &shares, 3, 1e-12)?;
+        let mut shares = Vec::new();
+        let mut before = f64::NEG_INFINITY;
+        for iteration in 0..60 {
+            let likelihood = expect(&mixture, rows, &mut shares);
+            assert!(likelihood >= before - 1e-10, "iteration {iteration}: {before} to {likelihood}");
+            before = likelihood;
+            mixture = maximise(rows, &shares, mixture.components(), 1e-12)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_component_without_rows_is_left_out() -> Result<()> {
+        let (values, counts) = two_clusters();
+        let rows = Rows::new(&values, 2, &counts)?;
+        let shares: Vec<f64> = counts
+            .iter()
+            .enumerate()
+            .flat_map(|(n, &count)| if n % 2 == 0 { [count, 0.0, 0.0] } else { [0.0, 0.0, count] })
+            .collect();
+        let mixture = maximise(rows, &shares, 3, 1e-6)?;
+        assert_eq!(mixture.components(), 2);
+        assert_eq!(mixture.validate(), Ok(()));
+        Ok(())
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let good = MixtureConfig::default();
+        for (field, bad) in [
+            ("components", MixtureConfig { components: 0, ..good.clone() }),
+            ("max_iterations", MixtureConfig { max_iterations: 0, ..good.clone() }),
+            ("tolerance", MixtureConfig { tolerance: f64::NAN, ..good.clone() }),
+            ("regularisation", MixtureConfig { regularisation: 0.0, ..good.clone() }),
+            ("starts", MixtureConfig { starts: 0, ..good.clone() }),
+        ] {
+            assert!(matches!(bad.validate(), Err(Error::Config { field: named, .. }) if named == field), "{field}");
+        }
+    }
+}

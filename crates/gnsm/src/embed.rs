@@ -1,0 +1,276 @@
+//! What the trained network says about a row, per level and per cell: score norms and surprise.
+//!
+//! No noise is drawn. A row is shown to the network at a fixed [`Point`] of each level's noise distribution, so its embedding depends on
+//! the model and the row alone. A *cell* is a number or a category group; for each of them, at each level,
+//!
+//! - the **squared norm** of the estimated score. Summed over the cells it is an entry of η(x) = (‖s(x, λ₁)‖², …, ‖s(x, λ_L)‖²), the
+//!   paper's `eq:norms`.
+//! - the **surprise**: −log π of the category that is there, π being what the network expects in its place; for a number half the
+//!   squared distance between x and its denoised value x̂ = x + σ²s, over the variance of that distance on held-out rows. A
+//!   category that was never seen has the surprise log(n + 1) after n training rows: the rule of succession.
+//!
+//! In the noise parameterisation the category's posterior is read off ε̂ ≈ log α − λx̃, that is π ∝ exp(ε̂ + λx̃).
+
+use serde::{Deserialize, Serialize};
+
+use crate::encode::Encoded;
+use crate::layout::{Layout, UNSEEN};
+use crate::network::ResidualNetwork;
+use crate::network::math::ln;
+use crate::noise::objective::{Loss, Parameterisation};
+use crate::noise::{Levels, concrete};
+
+/// Where in a level's noise distribution a row is shown to the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Point {
+    /// The clean logits at every level, as the paper does; outside of what training showed.
+    Clean,
+    /// The centre of the level's own noise, log-softmax(log α/λ).
+    Centre,
+}
+
+/// The parts of the embedding of some rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedding {
+    n_levels: usize,
+    n_cells: usize,
+    values: Vec<f32>,
+}
+
+impl Embedding {
+    fn row(&self, row: usize) -> &[f32] {
+        let per_row = 2 * self.n_levels * self.n_cells;
+        &self.values[row * per_row..][..per_row]
+    }
+
+    /// Squared score norms of a row, [levels, cells].
+    pub fn norms(&self, row: usize) -> &[f32] {
+        &self.row(row)[..self.n_levels * self.n_cells]
+    }
+
+    /// Surprises of a row, [levels, cells].
+    pub fn surprises(&self, row: usize) -> &[f32] {
+        &self.row(row)[self.n_levels * self.n_cells..]
+    }
+}
+
+/// Computes embeddings with a trained network.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Embedder<'a> {
+    pub network: &'a ResidualNetwork,
+    pub levels: &'a Levels,
+    pub layout: &'a Layout,
+    pub parameterisation: Parameterisation,
+    pub point: Point,
+    /// Mean squared distance between a number and its denoised value, [levels, numbers].
+    pub spread: &'a [f32],
+    /// The surprise of a category never seen.
+    pub unseen: f32,
+}
+
+/// Numbers, then groups.
+pub(crate) fn n_cells(layout: &Layout) -> usize {
+    layout.n_numbers() + layout.n_groups()
+}
+
+impl Embedder<'_> {
+    /// Norms and surprises of some rows.
+    pub fn embed(&self, rows: &Encoded) -> Embedding {
+        let (n_levels, n_cells) = (self.levels.count(), n_cells(self.layout));
+        let half = n_levels * n_cells;
+        let mut values = vec![0.0; rows.n_rows() * 2 * half];
+        self.network.for_each_row(
+            &mut values,
+            2 * half,
+            |row, level, input| self.show(rows, row, level, input),
+            |out, row, level, logits| {
+                let (norms, surprises) = out.split_at_mut(half);
+                let cells = level * n_cells..(level + 1) * n_cells;
+                self.read(rows, row, level, logits, &mut norms[cells.clone()], &mut surprises[cells]);
+            },
+        );
+        Embedding { n_levels, n_cells, values }
+    }
+
+    /// What the network expects in each place, [rows, width]: the category's distribution, averaged over the levels; for a number the
+    /// denoised value at the noisiest level.
+    pub fn expectations(&self, rows: &Encoded) -> Vec<f32> {
+        let (width, n_numbers) = (self.layout.width(), self.layout.n_numbers());
+        let share = 1.0 / self.levels.count() as f32;
+        let mut values = vec![0.0; rows.n_rows() * width];
+        self.network.for_each_row(
+            &mut values,
+            width,
+            |row, level, input| self.show(rows, row, level, input),
+            |out, row, level, logits| {
+                if level == 0 {
+                    for i in 0..n_numbers {
+                        let shown = shown_number(rows.numbers(row)[i]);
+                        out[i] = shown + self.correction(level, logits[i]);
+                    }
+                }
+                let mut probabilities = Scratch::default();
+                for (group, places) in self.layout.groups().enumerate() {
+                    let probabilities = probabilities.slice(places.len());
+                    self.posterior(probabilities, rows.codes(row)[group], level, &logits[places.clone()]);
+                    for (out, p) in out[places].iter_mut().zip(probabilities) {
+                        *out += share * *p;
+                    }
+                }
+            },
+        );
+        values
+    }
+
+    /// The squared distances between numbers and their denoised values, summed over rows with these counts, [levels, numbers].
+    pub fn squared_corrections(&self, rows: &Encoded, counts: &[f64]) -> Vec<f64> {
+        let (n_levels, n_numbers) = (self.levels.count(), self.layout.n_numbers());
+        let mut sums = vec![0.0; n_levels * n_numbers];
+        if n_numbers == 0 {
+            return sums;
+        }
+        let per_row = n_levels * n_numbers;
+        let mut values = vec![0.0; rows.n_rows() * per_row];
+        self.network.for_each_row(
+            &mut values,
+            per_row,
+            |row, level, input| self.show(rows, row, level, input),
+            |out, row, level, logits| {
+                for i in 0..n_numbers {
+                    let there = !rows.numbers(row)[i].is_nan();
+                    out[level * n_numbers + i] = if there { self.correction(level, logits[i]).powi(2) } else { 0.0 };
+                }
+            },
+        );
+        for (row, count) in values.chunks_exact(per_row).zip(counts) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += f64::from(*value) * count;
+            }
+        }
+        sums
+    }
+
+    /// What the network sees of a row.
+    #[inline(always)]
+    fn show(&self, rows: &Encoded, row: usize, level: usize, input: &mut [f32]) {
+        for (input, number) in input.iter_mut().zip(rows.numbers(row)) {
+            *input = shown_number(*number);
+        }
+        let mut point = Scratch::default();
+        for (group, places) in self.layout.groups().enumerate() {
+            let x = point.slice(places.len());
+            self.point(x, rows.codes(row)[group], level);
+            Loss::group_input(self.parameterisation, self.levels, &mut input[places], x, level);
+        }
+    }
+
+    #[inline(always)]
+    fn point(&self, x: &mut [f32], code: u32, level: usize) {
+        let alpha = self.levels.log_alpha(level, x.len());
+        match (code, self.point) {
+            (UNSEEN, _) => concrete::unknown(x),
+            (code, Point::Clean) => concrete::clean(x, code as usize, alpha),
+            (code, Point::Centre) => concrete::centre(x, code as usize, alpha, self.levels.lambda(level)),
+        }
+    }
+
+    /// x̂ − x = σ²s of a number.
+    #[inline(always)]
+    fn correction(&self, level: usize, output: f32) -> f32 {
+        let sigma = self.levels.sigma(level);
+        match self.parameterisation {
+            Parameterisation::Noise => sigma * sigma * output,
+            Parameterisation::Posterior => -sigma * output,
+        }
+    }
+
+    /// What the network expects in a group.
+    #[inline(always)]
+    fn posterior(&self, out: &mut [f32], code: u32, level: usize, logits: &[f32]) {
+        match self.parameterisation {
+            Parameterisation::Posterior => out.copy_from_slice(logits),
+            Parameterisation::Noise => {
+                self.point(out, code, level);
+                let lambda = self.levels.lambda(level);
+                for (out, logit) in out.iter_mut().zip(logits) {
+                    *out = lambda.mul_add(*out, *logit);
+                }
+            }
+        }
+        concrete::softmax(out);
+    }
+
+    #[inline(always)]
+    fn read(&self, rows: &Encoded, row: usize, level: usize, logits: &[f32], norms: &mut [f32], surprises: &mut [f32]) {
+        let (n_numbers, sigma) = (self.layout.n_numbers(), self.levels.sigma(level));
+        for i in 0..n_numbers {
+            let there = !rows.numbers(row)[i].is_nan();
+            let correction = if there { self.correction(level, logits[i]) } else { 0.0 };
+            let score = correction / (sigma * sigma);
+            norms[i] = score * score;
+            surprises[i] = 0.5 * correction * correction / self.spread[level * n_numbers + i];
+        }
+        let lambda = self.levels.lambda(level);
+        let (mut posterior, mut x, mut softmax) = (Scratch::default(), Scratch::default(), Scratch::default());
+        let (mut e, mut inverse) = (Scratch::default(), Scratch::default());
+        for (group, places) in self.layout.groups().enumerate() {
+            let k = places.len();
+            let logits = &logits[places];
+            let code = rows.codes(row)[group];
+            let posterior = posterior.slice(k);
+            self.posterior(posterior, code, level, logits);
+            surprises[n_numbers + group] = match code {
+                UNSEEN => self.unseen,
+                code => -ln(posterior[code as usize].max(f32::MIN_POSITIVE)),
+            };
+            let softmax = softmax.slice(k);
+            match self.parameterisation {
+                Parameterisation::Noise => {
+                    softmax.copy_from_slice(logits);
+                    concrete::softmax(softmax);
+                }
+                Parameterisation::Posterior => {
+                    let x = x.slice(k);
+                    self.point(x, code, level);
+                    let alpha = self.levels.log_alpha(level, k);
+                    concrete::expected_softmax(softmax, x, posterior, alpha, lambda, e.slice(k), inverse.slice(k));
+                }
+            }
+            concrete::score_from_softmax(softmax, lambda);
+            norms[n_numbers + group] = softmax.iter().map(|s| s * s).sum();
+        }
+    }
+}
+
+/// A missing number is shown as the mean.
+#[inline(always)]
+fn shown_number(number: f32) -> f32 {
+    if number.is_nan() { 0.0 } else { number }
+}
+
+/// Room for one group; on the stack unless the group is large.
+struct Scratch {
+    small: [f32; 64],
+    large: Vec<f32>,
+}
+
+impl Default for Scratch {
+    #[inline(always)]
+    fn default() -> Self {
+        Self { small: [0.0; 64], large: Vec::new() }
+    }
+}
+
+impl Scratch {
+    #[inline(always)]
+    fn slice(&mut self, n: usize) -> &mut [f32] {
+        if n <= self.small.len() {
+            return &mut self.small[..n];
+        }
+        if self.large.len() < n {
+            self.large.resize(n, 0.0);
+        }
+        &mut self.large[..n]
+    }
+}

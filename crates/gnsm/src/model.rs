@@ -1,0 +1,221 @@
+//! A model: encoder, fitted detector and calibration. This is what is saved, loaded and served.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::detector::{Fitted, Method};
+use crate::encode::{ColumnReport, Encoded, Encoder};
+use crate::error::{Error, Result};
+use crate::model_file;
+use crate::noise::stream;
+use crate::reason::{self, Explanation};
+use crate::schema::{ColumnChoices, Schema};
+use crate::table::Table;
+use crate::threshold::Calibration;
+use crate::train::{Run, Watcher};
+
+/// The name of the random stream that deals out rows.
+const DEAL: u64 = 4;
+/// Fewer rows than this say nothing about what is usual.
+const FEWEST_ROWS: usize = 20;
+/// Rows that calibrate, at the most; more would not change a p-value worth printing.
+const MOST_CALIBRATION_ROWS: usize = 20_000;
+/// Rows that validate, at the most.
+const MOST_VALIDATION_ROWS: usize = 10_000;
+
+/// How to fit, beside the method.
+#[derive(Debug, Clone, Default)]
+pub struct FitOptions {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Seconds after which training ends with the best so far.
+    pub max_seconds: Option<f64>,
+    /// What the user said about columns.
+    pub choices: ColumnChoices,
+    /// The value of the label column that marks an anomaly; rows that have it are not learned from.
+    pub anomaly: Option<String>,
+    /// Where the state of training is saved now and then; removed at the end.
+    pub checkpoint: Option<PathBuf>,
+    /// Whether to continue from that checkpoint if there is one.
+    pub resume: bool,
+}
+
+/// What a fit was done on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitReport {
+    /// Rows that trained, validated and calibrated.
+    pub rows: [u64; 3],
+    /// Rows left out because their label says anomaly.
+    pub labelled_anomalies: u64,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A score with its conformal p-value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    /// Higher is odder.
+    pub score: f64,
+    /// The share of usual rows that are at least as odd.
+    pub p_value: f64,
+}
+
+/// A fitted model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) encoder: Encoder,
+    pub(crate) fitted: Fitted,
+    pub(crate) calibration: Calibration,
+    pub(crate) report: FitReport,
+    pub(crate) hash: Option<String>,
+}
+
+impl Model {
+    /// Learns a model from a table.
+    ///
+    /// A tenth of the rows is held out to stop the training, another tenth to calibrate p-values. The schema is learned from the others
+    /// and the first tenth, so calibration rows meet unseen categories as future rows will.
+    pub fn fit(table: &Table, method: &Method, options: &FitOptions, watcher: &mut dyn Watcher) -> Result<Self> {
+        method.validate()?;
+        let (rows, labelled_anomalies) = learnable_rows(table, options)?;
+        let [training, validation, calibration] = deal(rows, options.seed);
+        let learned_from: Vec<usize> = training.iter().chain(&validation).copied().collect();
+        let encoder = Encoder::new(Schema::learn(table, &learned_from, &options.choices)?);
+        let encoded = encoder.encode(table)?;
+        let (training, validation) = (encoded.select(&training), encoded.select(&validation));
+        if training.concat(&validation).distinct().0.len() < 2 {
+            return Err(Error::fit(
+                format!("all {} rows of {} are the same", table.n_rows(), table.file),
+                "there is nothing to compare; give rows that differ",
+            ));
+        }
+        let calibration = encoded.select(&calibration);
+        let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
+        let report = FitReport {
+            rows: [&training, &validation, &calibration].map(|rows| rows.n_rows() as u64),
+            labelled_anomalies,
+            seed: options.seed,
+        };
+        let scores = score_distinct(&fitted, &calibration);
+        let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
+        Ok(Self { encoder, fitted, calibration, report, hash: None })
+    }
+
+    /// Reads a model file.
+    pub fn load(path: &Path) -> Result<Self> {
+        model_file::load(path)
+    }
+
+    /// Writes a model file: beside, then renamed.
+    pub fn save(&mut self, path: &Path) -> Result<()> {
+        self.hash = Some(model_file::save(self, path)?);
+        Ok(())
+    }
+
+    /// The schema and the encoding.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The fitted detector.
+    pub fn fitted(&self) -> &Fitted {
+        &self.fitted
+    }
+
+    /// The held-out scores.
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// What the fit was done on.
+    pub fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    /// The hash of the file this model was read from or written to.
+    pub fn hash(&self) -> Option<&str> {
+        self.hash.as_deref()
+    }
+
+    /// Compares a file's columns with the model's; to be called on its first batch.
+    pub fn check(&self, table: &Table) -> Result<ColumnReport> {
+        self.encoder.check(table)
+    }
+
+    /// A score and p-value for each row of a batch; distinct rows are computed once.
+    pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
+        let rows = self.encoder.encode(table)?;
+        let scores = score_distinct(&self.fitted, &rows);
+        Ok(scores.into_iter().map(|score| Scored { score, p_value: self.calibration.p_value(score) }).collect())
+    }
+
+    /// The reasons for these rows of a batch.
+    pub fn explain(&self, table: &Table, rows: &[usize]) -> Result<Vec<Explanation>> {
+        let encoded = self.encoder.encode(table)?.select(rows);
+        Ok(reason::explain(&self.encoder, self.fitted.detector(), table, &encoded, rows))
+    }
+}
+
+/// The rows without a label that says anomaly, and how many have one.
+fn learnable_rows(table: &Table, options: &FitOptions) -> Result<(Vec<usize>, u64)> {
+    let mut rows: Vec<usize> = (0..table.n_rows()).collect();
+    if let (Some(label), Some(anomaly)) = (&options.choices.label, &options.anomaly) {
+        let column = table.column(label).ok_or_else(|| {
+            Error::schema(format!("{} has no column `{label}`", table.file), "name the label column with --label")
+        })?;
+        rows.retain(|&row| column.values.text(row).as_deref() != Some(anomaly));
+    }
+    let left_out = table.n_rows() - rows.len();
+    if rows.len() < FEWEST_ROWS {
+        return Err(Error::fit(
+            format!("{} has {} rows to learn from", table.file, rows.len()),
+            format!("give at least {FEWEST_ROWS}"),
+        ));
+    }
+    Ok((rows, left_out as u64))
+}
+
+/// Shuffles rows and deals them out to train, validate and calibrate.
+fn deal(mut rows: Vec<usize>, seed: u64) -> [Vec<usize>; 3] {
+    use rand::Rng;
+    let mut rng = stream(seed, DEAL, 0, 0);
+    for i in (1..rows.len()).rev() {
+        rows.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
+    }
+    let tenth = rows.len() / 10;
+    let calibration = rows.split_off(rows.len() - tenth.clamp(1, MOST_CALIBRATION_ROWS));
+    let validation = rows.split_off(rows.len() - tenth.clamp(1, MOST_VALIDATION_ROWS));
+    [rows, validation, calibration]
+}
+
+fn fit_with_checkpoint(
+    encoder: &Encoder,
+    method: &Method,
+    training: &Encoded,
+    validation: &Encoded,
+    options: &FitOptions,
+    watcher: &mut dyn Watcher,
+) -> Result<Fitted> {
+    let Some(path) = &options.checkpoint else {
+        let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume: None, save: None, watcher };
+        return method.fit(encoder.layout(), training, validation, run);
+    };
+    let fingerprint = model_file::fingerprint(method, options.seed, training, validation);
+    let resume = if options.resume && path.exists() {
+        Some(model_file::load_checkpoint(path, &fingerprint, method, encoder.layout())?)
+    } else {
+        None
+    };
+    let mut save = |state: &_| model_file::save_checkpoint(path, &fingerprint, state);
+    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume, save: Some(&mut save), watcher };
+    method.fit(encoder.layout(), training, validation, run)
+}
+
+/// Scores all rows, computing each distinct one once.
+fn score_distinct(fitted: &Fitted, rows: &Encoded) -> Vec<f64> {
+    let (firsts, of_row) = rows.distinct();
+    let scores = fitted.detector().score(&rows.select(&firsts));
+    of_row.into_iter().map(|which| scores[which as usize]).collect()
+}

@@ -1,0 +1,184 @@
+//! Models and checkpoints as files: [`crate::container`] with their contents, each length, shape and range checked before use.
+//!
+//! `docs/format.md` describes the format for other programs.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::container::{self, Contents, Tensors};
+use crate::detector::{Fitted, Method};
+use crate::encode::{Encoded, Encoder};
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::model::{FitReport, Model};
+use crate::network::{Optimiser, ResidualNetwork};
+use crate::schema::{Kind, Schema};
+use crate::threshold::Calibration;
+use crate::train::{CurvePoint, TrainingState};
+
+const MODEL: &str = "gnsm-model";
+const CHECKPOINT: &str = "gnsm-checkpoint";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelContent {
+    schema: Schema,
+    method: String,
+    detector: serde_json::Value,
+    calibration: Calibration,
+    report: FitReport,
+}
+
+/// Writes a model; returns its hash.
+pub(crate) fn save(model: &Model, path: &Path) -> Result<String> {
+    let mut tensors = Tensors::default();
+    let detector = model.fitted.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?;
+    let content = ModelContent {
+        schema: model.encoder.schema().clone(),
+        method: model.fitted.name().to_owned(),
+        detector,
+        calibration: model.calibration.clone(),
+        report: model.report.clone(),
+    };
+    container::write(path, MODEL, &content, &tensors)
+}
+
+/// Reads a model.
+pub(crate) fn load(path: &Path) -> Result<Model> {
+    let contents = container::read(path, MODEL)?;
+    from_contents(contents).map_err(|problem| unusable(path, problem))
+}
+
+/// A model from the bytes of a file; what fuzzing and a server need.
+pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
+    let path = Path::new("model");
+    let contents = container::parse(bytes, MODEL).map_err(|(problem, advice)| Error::ModelFile {
+        path: path.to_path_buf(),
+        problem,
+        advice: advice.to_owned(),
+    })?;
+    from_contents(contents).map_err(|problem| unusable(path, problem))
+}
+
+fn from_contents(contents: Contents) -> std::result::Result<Model, String> {
+    let Contents { content, mut tensors, blake3 } = contents;
+    let content: ModelContent = serde_json::from_str(&content).map_err(|error| error.to_string())?;
+    check_schema(&content.schema)?;
+    content.calibration.validate()?;
+    let encoder = Encoder::new(content.schema);
+    let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
+    Ok(Model { encoder, fitted, calibration: content.calibration, report: content.report, hash: Some(blake3) })
+}
+
+fn check_schema(schema: &Schema) -> std::result::Result<(), String> {
+    let mut names = std::collections::HashSet::new();
+    for column in &schema.columns {
+        if !names.insert(&column.name) {
+            return Err(format!("column `{}` occurs twice", column.name));
+        }
+        match &column.kind {
+            Kind::Numeric { mean, scale, .. } if !mean.is_finite() || !scale.is_finite() || *scale <= 0.0 => {
+                return Err(format!("column `{}` has no usable scale", column.name));
+            }
+            Kind::Categorical { categories, rare, missing } => {
+                let distinct: std::collections::HashSet<&String> = categories.iter().chain(rare).collect();
+                if distinct.len() != categories.len() + rare.len() {
+                    return Err(format!("column `{}` has a category twice", column.name));
+                }
+                if categories.is_empty() && !missing {
+                    return Err(format!("column `{}` has no category", column.name));
+                }
+            }
+            Kind::Numeric { .. } | Kind::Ignored => {}
+        }
+    }
+    if schema.used().next().is_none() {
+        return Err("no column is used".into());
+    }
+    Ok(())
+}
+
+fn unusable(path: &Path, problem: String) -> Error {
+    Error::ModelFile {
+        path: path.to_path_buf(),
+        problem: format!("its contents do not fit together ({problem})"),
+        advice: "fit again".into(),
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointContent {
+    fingerprint: String,
+    step: u64,
+    since_best: u64,
+    best: Option<f64>,
+    curve: Vec<CurvePoint>,
+}
+
+/// What a checkpoint must agree with to be continued: the settings, the seed and the rows.
+pub(crate) fn fingerprint(method: &Method, seed: u64, training: &Encoded, validation: &Encoded) -> String {
+    let mut hasher = blake3::Hasher::new();
+    // Settings are plain numbers and names: they always serialise.
+    hasher.update(&serde_json::to_vec(method).unwrap_or_default());
+    hasher.update(&seed.to_le_bytes());
+    hasher.update(training.fingerprint().as_bytes());
+    hasher.update(validation.fingerprint().as_bytes());
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Writes the state of a training run.
+pub(crate) fn save_checkpoint(path: &Path, fingerprint: &str, state: &TrainingState) -> Result<()> {
+    let mut tensors = Tensors::default();
+    tensors.put("parameters", state.parameters.clone());
+    tensors.put("mean", state.optimiser.mean.clone());
+    tensors.put("square", state.optimiser.square.clone());
+    tensors.put("average", state.optimiser.average.clone());
+    if let Some((_, best)) = &state.best {
+        tensors.put("best", best.clone());
+    }
+    let content = CheckpointContent {
+        fingerprint: fingerprint.to_owned(),
+        step: state.optimiser.step,
+        since_best: state.since_best,
+        best: state.best.as_ref().map(|(loss, _)| *loss),
+        curve: state.curve.clone(),
+    };
+    container::write(path, CHECKPOINT, &content, &tensors).map(drop)
+}
+
+/// Reads the state of a training run, if it belongs to this one.
+pub(crate) fn load_checkpoint(
+    path: &Path,
+    fingerprint: &str,
+    method: &Method,
+    layout: &Layout,
+) -> Result<TrainingState> {
+    let Contents { content, mut tensors, .. } = container::read(path, CHECKPOINT)?;
+    let content: CheckpointContent =
+        serde_json::from_str(&content).map_err(|error| unusable(path, error.to_string()))?;
+    if content.fingerprint != fingerprint {
+        return Err(Error::ModelFile {
+            path: path.to_path_buf(),
+            problem: "this checkpoint was made with other data, settings or seed".into(),
+            advice: "give the same ones again, or remove it and start over".into(),
+        });
+    }
+    let Method::Gnsm(config) = method;
+    let mut state = || {
+        let n = ResidualNetwork::n_parameters(config.network, config.ends(layout))?;
+        let parameters = tensors.take("parameters", n)?;
+        let mut optimiser = Optimiser::new(config.training.optimiser, &parameters);
+        optimiser.step = content.step;
+        optimiser.mean = tensors.take("mean", n)?;
+        optimiser.square = tensors.take("square", n)?;
+        optimiser.average = tensors.take("average", n)?;
+        let best = match content.best {
+            Some(loss) => Some((loss, tensors.take("best", n)?)),
+            None => None,
+        };
+        Ok(TrainingState { parameters, optimiser, best, since_best: content.since_best, curve: content.curve.clone() })
+    };
+    state().map_err(|problem| unusable(path, problem))
+}

@@ -1,0 +1,194 @@
+//! Why a row is odd, in words: for every column its part of the score, what was there and what was expected.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::detector::{Detector, Split};
+use crate::embed::n_cells;
+use crate::encode::{Encoded, EncodedColumn, Encoder, unscaled};
+use crate::layout::UNSEEN;
+use crate::schema::Kind;
+use crate::table::Table;
+
+/// How many spreads around the expected number its range reaches to each side.
+const RANGE: f64 = 2.0;
+
+/// One column's part of a row's score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reason {
+    /// The column.
+    pub column: String,
+    /// What the row has there.
+    pub saw: String,
+    /// Whether training never showed it.
+    pub unseen: bool,
+    /// What was expected there, given the rest of the row: a category, or a range of numbers.
+    pub expected: Option<String>,
+    /// The probability of the expected category.
+    pub probability: Option<f64>,
+    /// The part of the score.
+    pub part: f64,
+    /// The part as a share of all parts' sizes.
+    pub share: f64,
+}
+
+/// A score and its reasons, strongest first. The base and all parts sum to the score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The score.
+    pub score: f64,
+    /// The part that no column is responsible for.
+    pub base: f64,
+    /// The reasons, by part.
+    pub reasons: Vec<Reason>,
+}
+
+impl fmt::Display for Reason {
+    /// `job = astronaut (never seen), expected admin. (p = 0.31), 64 %`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.column, self.saw)?;
+        if self.unseen {
+            f.write_str(" (never seen)")?;
+        }
+        if let Some(expected) = &self.expected {
+            write!(f, ", expected {expected}")?;
+        }
+        if let Some(probability) = self.probability {
+            write!(f, " (p = {probability:.2})")?;
+        }
+        write!(f, ", {:.0} %", 100.0 * self.share)
+    }
+}
+
+/// Explains encoded rows; `sources` says which row of the table each one is.
+pub(crate) fn explain(
+    encoder: &Encoder,
+    detector: &dyn Detector,
+    table: &Table,
+    rows: &Encoded,
+    sources: &[usize],
+) -> Vec<Explanation> {
+    let split = detector.split(rows);
+    let expectations = detector.expectations(rows);
+    let width = encoder.layout().width();
+    (0..rows.n_rows())
+        .map(|row| {
+            let expected = expectations.as_ref().map(|all| &all[row * width..][..width]);
+            let view = RowView { encoder, detector, table, rows, row, source: sources[row], expected };
+            view.explanation(&split)
+        })
+        .collect()
+}
+
+struct RowView<'a> {
+    encoder: &'a Encoder,
+    detector: &'a dyn Detector,
+    table: &'a Table,
+    rows: &'a Encoded,
+    row: usize,
+    source: usize,
+    expected: Option<&'a [f32]>,
+}
+
+impl RowView<'_> {
+    fn explanation(&self, split: &Split) -> Explanation {
+        let parts = split.parts(self.row);
+        debug_assert_eq!(parts.len(), n_cells(self.encoder.layout()));
+        let n_numbers = self.encoder.layout().n_numbers();
+        let part_of =
+            |column: &EncodedColumn| parts[n_numbers + column.group] + column.number.map_or(0.0, |n| parts[n]);
+        let total: f64 = self.encoder.columns().iter().map(|column| part_of(column).abs()).sum();
+        let mut reasons: Vec<Reason> = self
+            .encoder
+            .columns()
+            .iter()
+            .map(|column| {
+                let part = part_of(column);
+                self.reason(column, part, if total > 0.0 { part / total } else { 0.0 })
+            })
+            .collect();
+        let score = split.base[self.row] + parts.iter().sum::<f64>();
+        reasons.sort_by(|a, b| b.part.total_cmp(&a.part));
+        Explanation { score, base: split.base[self.row], reasons }
+    }
+
+    fn reason(&self, column: &EncodedColumn, part: f64, share: f64) -> Reason {
+        let schema = self.encoder.schema_of(column);
+        let code = self.rows.codes(self.row)[column.group];
+        let cell = self.table.column(&schema.name).and_then(|cells| cells.values.text(self.source));
+        let (expected, probability) = match schema.kind {
+            Kind::Numeric { mean, scale, .. } => (self.expected_range(column, mean, scale), None),
+            _ => self.expected_category(column),
+        };
+        Reason {
+            column: schema.name.clone(),
+            saw: cell.map_or_else(|| "(missing)".to_owned(), |text| text.into_owned()),
+            unseen: code == UNSEEN,
+            expected,
+            probability,
+            part,
+            share,
+        }
+    }
+
+    fn expected_category(&self, column: &EncodedColumn) -> (Option<String>, Option<f64>) {
+        let Some(expected) = self.expected else { return (None, None) };
+        let probabilities = &expected[self.encoder.layout().group(column.group)];
+        let best = probabilities.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        match best {
+            Some((code, probability)) => {
+                let name = self.encoder.category_name(column, code as u32).to_owned();
+                (Some(name), Some(f64::from(*probability)))
+            }
+            None => (None, None),
+        }
+    }
+
+    fn expected_range(&self, column: &EncodedColumn, mean: f64, scale: f64) -> Option<String> {
+        let number = column.number?;
+        let centre = f64::from(self.expected?[number]);
+        let reach = RANGE * self.detector.number_spread(number)?;
+        let low = unscaled(centre - reach, mean, scale);
+        let high = unscaled(centre + reach, mean, scale);
+        Some(format!("{} to {}", short(low), short(high)))
+    }
+}
+
+/// A number with four significant digits.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let decimals = if size >= 1000.0 || value == 0.0 { 0 } else { (3 - size.log10().floor() as i32).max(0) as usize };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let shown: Vec<String> = [0.0, 1.0, -2.5, 1234.567, 0.012_345, 1e9, 99.99, 1e-7].map(short).to_vec();
+        assert_eq!(shown, ["0", "1", "-2.5", "1235", "0.01235", "1.000e9", "99.99", "1.000e-7"]);
+    }
+
+    #[test]
+    fn a_reason_reads_like_a_sentence() {
+        let mut reason = Reason {
+            column: "job".into(),
+            saw: "astronaut".into(),
+            unseen: true,
+            expected: Some("admin.".into()),
+            probability: Some(0.314),
+            part: 3.0,
+            share: 0.64,
+        };
+        assert_eq!(reason.to_string(), "job = astronaut (never seen), expected admin. (p = 0.31), 64 %");
+        (reason.unseen, reason.expected, reason.probability) = (false, None, None);
+        assert_eq!(reason.to_string(), "job = astronaut, 64 %");
+    }
+}

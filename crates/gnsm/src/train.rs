@@ -1,0 +1,406 @@
+//! The training loop, top to bottom.
+//!
+//! Every step draws rows, levels and noise from streams that are named by the seed and the step ([`crate::noise`]), so the loop has
+//! no hidden state: the weights, the optimiser's moments and the step number are all that a resumed run needs to reach the
+//! same result, bit for bit. Validation uses the averaged weights, all levels and noise that never changes; the
+//! best averaged weights are the result.
+
+use std::time::Instant;
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::encode::Encoded;
+use crate::error::{Error, Result};
+use crate::network::math::simd;
+use crate::network::{Evaluator, Optimiser, OptimiserConfig, ResidualNetwork, TILE, Task, Tile, Trainer};
+use crate::noise::objective::Loss;
+use crate::noise::{fill_gumbel, fill_normal, stream};
+
+/// Names of the random streams.
+const TRAINING: u64 = 1;
+const VALIDATION: u64 = 2;
+/// Seconds between two checkpoints, at the least.
+const CHECKPOINT_SECONDS: f64 = 2.0;
+
+/// The loop's settings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingConfig {
+    /// Rows per step.
+    pub batch: usize,
+    /// Steps at the most; the learning rate's cosine spans them.
+    pub steps: u64,
+    /// Learning rate at the start.
+    pub learning_rate: f32,
+    /// Learning rate at the end.
+    pub final_learning_rate: f32,
+    /// Steps between validations.
+    pub validate_every: u64,
+    /// Validations without improvement after which training stops; 0 means never.
+    pub patience: u64,
+    /// Held-out rows used for validation, at the most.
+    pub validation_rows: usize,
+    /// The optimiser.
+    pub optimiser: OptimiserConfig,
+}
+
+impl TrainingConfig {
+    /// Checks every setting.
+    pub fn validate(&self) -> Result<()> {
+        let positive = |field, value: f32| {
+            if value.is_finite() && value > 0.0 {
+                Ok(())
+            } else {
+                Err(Error::config(field, format!("{value} is not a positive number")))
+            }
+        };
+        let at_least_one = |field, value: u64| {
+            if value > 0 { Ok(()) } else { Err(Error::config(field, "must be at least 1")) }
+        };
+        at_least_one("training.batch", self.batch as u64)?;
+        at_least_one("training.steps", self.steps)?;
+        at_least_one("training.validate_every", self.validate_every)?;
+        at_least_one("training.validation_rows", self.validation_rows as u64)?;
+        if self.batch > 1 << 20 {
+            return Err(Error::config("training.batch", "must be at most 1,048,576"));
+        }
+        positive("training.learning_rate", self.learning_rate)?;
+        positive("training.final_learning_rate", self.final_learning_rate)?;
+        positive("training.optimiser.clip", self.optimiser.clip)?;
+        for (field, value) in [
+            ("training.optimiser.beta_1", self.optimiser.beta_1),
+            ("training.optimiser.beta_2", self.optimiser.beta_2),
+            ("training.optimiser.average", self.optimiser.average),
+            ("training.optimiser.weight_decay", self.optimiser.weight_decay),
+        ] {
+            if !(0.0..1.0).contains(&value) {
+                return Err(Error::config(field, format!("{value} is not in [0, 1)")));
+            }
+        }
+        Ok(())
+    }
+
+    fn learning_rate_at(&self, step: u64) -> f32 {
+        let progress = step as f64 / self.steps as f64;
+        let cosine = 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+        let (first, last) = (f64::from(self.learning_rate), f64::from(self.final_learning_rate));
+        (last + (first - last) * cosine) as f32
+    }
+}
+
+/// A point of the training curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CurvePoint {
+    /// Steps taken.
+    pub step: u64,
+    /// Mean training loss of a row since the point before.
+    pub training: f64,
+    /// Mean validation loss of a row, over all levels.
+    pub validation: f64,
+}
+
+/// How far training is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Steps taken.
+    pub step: u64,
+    /// Steps planned.
+    pub steps: u64,
+    /// Training loss of the last step, per row.
+    pub loss: f64,
+    /// Best validation loss so far.
+    pub best: Option<f64>,
+    /// Seconds since the start.
+    pub seconds: f64,
+    /// Seconds left at this pace, if training neither stops early nor meets its time limit.
+    pub seconds_left: f64,
+}
+
+/// Watches training from outside.
+pub trait Watcher {
+    /// Called after every step.
+    fn progress(&mut self, _progress: &Progress) {}
+
+    /// Whether to stop now and keep the best so far.
+    fn stop(&mut self) -> bool {
+        false
+    }
+}
+
+/// A watcher that does nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Watcher for Silent {}
+
+/// Why training ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// All steps were taken.
+    Completed,
+    /// Validation stopped improving.
+    StoppedEarly,
+    /// The time limit was reached.
+    TimeLimit,
+    /// The watcher asked for it.
+    Interrupted,
+}
+
+/// Everything a run in progress consists of.
+#[derive(Debug, Clone)]
+pub struct TrainingState {
+    /// The current weights.
+    pub parameters: Vec<f32>,
+    /// The optimiser's moments, the weight average and the step.
+    pub optimiser: Optimiser,
+    /// The best averaged weights, and their validation loss.
+    pub best: Option<(f64, Vec<f32>)>,
+    /// Validations since then.
+    pub since_best: u64,
+    /// The curve so far.
+    pub curve: Vec<CurvePoint>,
+}
+
+/// Saves a state so that a later run can continue from it.
+pub type Saver<'a> = &'a mut dyn FnMut(&TrainingState) -> Result<()>;
+
+/// What a run needs beside its settings.
+pub struct Run<'a> {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Seconds after which the loop ends.
+    pub max_seconds: Option<f64>,
+    /// A state to continue from.
+    pub resume: Option<TrainingState>,
+    /// Saves states now and then.
+    pub save: Option<Saver<'a>>,
+    /// Watches.
+    pub watcher: &'a mut dyn Watcher,
+}
+
+/// What comes out of training.
+pub struct Trained {
+    /// The network with the best averaged weights.
+    pub network: ResidualNetwork,
+    /// The training curve.
+    pub curve: Vec<CurvePoint>,
+    /// Why training ended.
+    pub ending: Ending,
+}
+
+/// Trains `network` on `training` rows, validated on `validation` rows.
+pub fn train(
+    network: ResidualNetwork,
+    config: &TrainingConfig,
+    loss: &Loss<'_>,
+    training: &Encoded,
+    validation: &Encoded,
+    run: Run<'_>,
+) -> Result<Trained> {
+    config.validate()?;
+    let Run { seed, max_seconds, resume, mut save, watcher } = run;
+    let task = Denoising { rows: training, loss, seed, scale: 1.0 / config.batch as f32 };
+    let held_out = FixedNoise { rows: validation, n_rows: validation.n_rows().min(config.validation_rows), loss, seed };
+    let mut evaluator = Evaluator::new(&network, held_out.n_tiles());
+    let mut averaged = network.clone();
+    let mut trainer = Trainer::new(network, config.batch);
+    let mut optimiser = Optimiser::new(config.optimiser, trainer.network.parameters());
+    let (mut best, mut since_best, mut curve) = (None::<(f64, Vec<f32>)>, 0, Vec::new());
+    if let Some(state) = resume {
+        trainer.network.set_parameters(&state.parameters);
+        (optimiser, best, since_best, curve) = (state.optimiser, state.best, state.since_best, state.curve);
+    }
+    let first_step = optimiser.step;
+    let (start, mut last_saved) = (Instant::now(), Instant::now());
+    let (mut sum, mut steps_in_sum) = (0.0, 0u64);
+    let mut ending = Ending::Completed;
+
+    while optimiser.step < config.steps {
+        let step = optimiser.step;
+        let step_loss = trainer.compute_gradient(step, &task) / config.batch as f64;
+        if !step_loss.is_finite() {
+            return Err(Error::fit(
+                format!("training diverged at step {step}: the loss is {step_loss}"),
+                "lower training.learning_rate",
+            ));
+        }
+        trainer.update(&mut optimiser, config.learning_rate_at(step));
+        sum += step_loss;
+        steps_in_sum += 1;
+
+        let done = optimiser.step;
+        let seconds = start.elapsed().as_secs_f64();
+        let stop = if watcher.stop() {
+            Some(Ending::Interrupted)
+        } else if max_seconds.is_some_and(|limit| seconds >= limit) {
+            Some(Ending::TimeLimit)
+        } else {
+            None
+        };
+        if done.is_multiple_of(config.validate_every) || done == config.steps || stop.is_some() {
+            averaged.set_parameters(&optimiser.average);
+            let validation = evaluator.loss(&averaged, &held_out) / held_out.n_losses();
+            curve.push(CurvePoint { step: done, training: sum / steps_in_sum as f64, validation });
+            (sum, steps_in_sum) = (0.0, 0);
+            if best.as_ref().is_none_or(|(loss, _)| validation < *loss) {
+                match &mut best {
+                    Some((loss, parameters)) => {
+                        *loss = validation;
+                        parameters.copy_from_slice(&optimiser.average);
+                    }
+                    None => best = Some((validation, optimiser.average.clone())),
+                }
+                since_best = 0;
+            } else {
+                since_best += 1;
+            }
+        }
+        watcher.progress(&Progress {
+            step: done,
+            steps: config.steps,
+            loss: step_loss,
+            best: best.as_ref().map(|(loss, _)| *loss),
+            seconds,
+            seconds_left: seconds / (done - first_step) as f64 * (config.steps - done) as f64,
+        });
+        if let Some(reason) = stop {
+            ending = reason;
+            break;
+        }
+        if config.patience > 0 && since_best >= config.patience {
+            ending = Ending::StoppedEarly;
+            break;
+        }
+        if let Some(save) = &mut save
+            && steps_in_sum == 0
+            && last_saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS
+        {
+            let parameters = trainer.network.parameters().to_vec();
+            save(&TrainingState {
+                parameters,
+                optimiser: optimiser.clone(),
+                best: best.clone(),
+                since_best,
+                curve: curve.clone(),
+            })?;
+            last_saved = Instant::now();
+        }
+    }
+    if let Some((_, parameters)) = best {
+        averaged.set_parameters(&parameters);
+    }
+    Ok(Trained { network: averaged, curve, ending })
+}
+
+/// Denoising rows drawn at random, at levels spread evenly over the batch.
+struct Denoising<'a> {
+    rows: &'a Encoded,
+    loss: &'a Loss<'a>,
+    seed: u64,
+    scale: f32,
+}
+
+impl Task for Denoising<'_> {
+    fn perturb(&self, step: u64, tile_index: usize, tile: &mut Tile) {
+        let mut rng = stream(self.seed, TRAINING, step, tile_index as u64);
+        let n_levels = self.loss.levels.count() as u64;
+        // The same shift for all tiles of a step keeps the levels balanced over the whole batch.
+        let shift = stream(self.seed, TRAINING, step, u64::MAX).next_u64() % n_levels;
+        let n_rows = self.rows.n_rows() as u64;
+        for position in 0..tile.rows {
+            // 64 random bits: the bias of the remainder is far below any count of rows.
+            tile.sources[position] = (rng.next_u64() % n_rows) as u32;
+            tile.levels[position] = (((tile_index * TILE + position) as u64 + shift) % n_levels) as u32;
+        }
+        fill_noise(&mut rng, self.loss, tile);
+        add_noise(self.rows, self.loss, tile);
+    }
+
+    fn loss(&self, tile: &mut Tile) {
+        row_losses(self.rows, self.loss, self.scale, tile);
+    }
+}
+
+/// The same rows, levels and noise every time: tile t holds a block of rows at level t mod L.
+struct FixedNoise<'a> {
+    rows: &'a Encoded,
+    n_rows: usize,
+    loss: &'a Loss<'a>,
+    seed: u64,
+}
+
+impl FixedNoise<'_> {
+    fn n_tiles(&self) -> usize {
+        self.n_rows.div_ceil(TILE) * self.loss.levels.count()
+    }
+
+    fn n_losses(&self) -> f64 {
+        (self.n_rows * self.loss.levels.count()) as f64
+    }
+}
+
+impl Task for FixedNoise<'_> {
+    fn perturb(&self, _: u64, tile_index: usize, tile: &mut Tile) {
+        let n_levels = self.loss.levels.count();
+        let first = tile_index / n_levels * TILE;
+        tile.rows = TILE.min(self.n_rows - first);
+        tile.levels.fill((tile_index % n_levels) as u32);
+        for position in 0..tile.rows {
+            tile.sources[position] = (first + position) as u32;
+        }
+        fill_noise(&mut stream(self.seed, VALIDATION, 0, tile_index as u64), self.loss, tile);
+        add_noise(self.rows, self.loss, tile);
+    }
+
+    fn loss(&self, tile: &mut Tile) {
+        row_losses(self.rows, self.loss, 0.0, tile);
+    }
+}
+
+/// Raw noise for every place: Gumbel for categories, normal for numbers.
+fn fill_noise(rng: &mut rand_chacha::ChaCha8Rng, loss: &Loss<'_>, tile: &mut Tile) {
+    let (width, n_numbers) = (loss.layout.width(), loss.layout.n_numbers());
+    if width > n_numbers {
+        fill_gumbel(rng, &mut tile.noisy);
+    }
+    for row in tile.noisy.chunks_exact_mut(width) {
+        fill_normal(rng, &mut row[..n_numbers]);
+    }
+}
+
+fn add_noise(rows: &Encoded, loss: &Loss<'_>, tile: &mut Tile) {
+    let width = loss.layout.width();
+    simd(|| {
+        for position in 0..tile.rows {
+            let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
+            let noisy = &mut tile.noisy[position * width..][..width];
+            loss.perturb(noisy, rows.codes(row), level);
+            loss.input(&mut tile.inputs[position * width..][..width], noisy, rows.numbers(row), level);
+        }
+    });
+}
+
+fn row_losses(rows: &Encoded, loss: &Loss<'_>, scale: f32, tile: &mut Tile) {
+    let width = loss.layout.width();
+    tile.loss = simd(|| {
+        let mut total = 0.0;
+        for position in 0..tile.rows {
+            let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
+            let places = position * width..(position + 1) * width;
+            total += loss.row(
+                rows.codes(row),
+                rows.numbers(row),
+                level,
+                &tile.noisy[places.clone()],
+                &tile.logits[places.clone()],
+                scale,
+                &mut tile.d_logits[places],
+                &mut tile.work,
+            );
+        }
+        total
+    });
+}
