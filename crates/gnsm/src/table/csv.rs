@@ -63,7 +63,8 @@ impl<R: BufRead> Records<R> {
             let too_long = text.len() + record.cells.bytes.len() > MAX_LINE;
             if too_long || !self.lines.advance()? {
                 let place = self.place(quote_opened.unwrap_or(record.line), record.cells.len());
-                let end = if too_long { "within 64 MiB" } else { "before the end of the file" };
+                let within = format!("within {} MiB", MAX_LINE >> 20);
+                let end = if too_long { &within } else { "before the end of the file" };
                 return Err(Error::data(
                     place,
                     format!("the quote opened here is not closed {end}"),

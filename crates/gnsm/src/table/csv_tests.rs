@@ -74,14 +74,14 @@ fn errors_say_where_and_what_to_do() {
 fn a_quote_that_never_closes_does_not_fill_memory() {
     let mut text = b"a,b\n\"x,1\n".to_vec();
     text.extend(std::iter::repeat_n(b"0123456789,0123456789\n".as_slice(), (MAX_LINE / 22) + 2).flatten());
-    assert!(error(&text).starts_with("input, line 2, column `a`: the quote opened here is not closed within 64 MiB"));
+    assert!(error(&text).starts_with("input, line 2, column `a`: the quote opened here is not closed within 2 MiB"));
 }
 
 #[test]
 fn a_record_that_never_ends_does_not_fill_memory() {
     let mut text = b"a,b\n\"".to_vec();
     text.extend(std::iter::repeat_n(b"0123456789\n\",\"".as_slice(), (MAX_LINE / 11) + 2).flatten());
-    assert!(error(&text).contains("the quote opened here is not closed within 64 MiB"));
+    assert!(error(&text).contains("the quote opened here is not closed within 2 MiB"));
 }
 
 fn cell() -> impl Strategy<Value = String> {
