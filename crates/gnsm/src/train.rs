@@ -373,7 +373,7 @@ fn fill_noise(rng: &mut rand_chacha::ChaCha8Rng, loss: &Loss<'_>, tile: &mut Til
 
 fn add_noise(rows: &Encoded, loss: &Loss<'_>, tile: &mut Tile) {
     let width = loss.layout.width();
-    simd(|| {
+    simd(#[inline(always)] || {
         for position in 0..tile.rows {
             let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
             let noisy = &mut tile.noisy[position * width..][..width];
@@ -385,7 +385,7 @@ fn add_noise(rows: &Encoded, loss: &Loss<'_>, tile: &mut Tile) {
 
 fn row_losses(rows: &Encoded, loss: &Loss<'_>, scale: f32, tile: &mut Tile) {
     let width = loss.layout.width();
-    tile.loss = simd(|| {
+    tile.loss = simd(#[inline(always)] || {
         let mut total = 0.0;
         for position in 0..tile.rows {
             let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);

@@ -45,7 +45,7 @@ pub(crate) fn forward(
     kept: &mut Kept,
 ) {
     let width = gain.len();
-    simd(|| {
+    simd(#[inline(always)] || {
         let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
         let kept =
             kept.normalised.chunks_exact_mut(width).zip(kept.slope.chunks_exact_mut(width)).zip(&mut kept.reciprocal);
@@ -79,7 +79,7 @@ pub(crate) fn backward(
     dshift: &mut [f32],
 ) {
     let width = gain.len();
-    simd(|| {
+    simd(#[inline(always)] || {
         for (row, (dx, du)) in dx.chunks_exact_mut(width).zip(dout.chunks_exact_mut(width)).enumerate() {
             let normalised = &kept.normalised[row * width..][..width];
             let slope = &kept.slope[row * width..][..width];

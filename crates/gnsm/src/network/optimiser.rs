@@ -79,7 +79,7 @@ impl Optimiser {
             .zip(self.square.par_chunks_mut(RUN))
             .zip(self.average.par_chunks_mut(RUN))
             .for_each(|((((parameters, gradient), mean), square), averages)| {
-                simd(|| {
+                simd(#[inline(always)] || {
                     for i in 0..parameters.len() {
                         let g = gradient[i] * scale;
                         mean[i] = config.beta_1.mul_add(mean[i] - g, g);
@@ -95,7 +95,7 @@ impl Optimiser {
     /// The gradient's Euclidean norm, summed in a fixed order.
     fn norm(&mut self, gradient: &[f32]) -> f64 {
         self.partial.par_iter_mut().zip(gradient.par_chunks(RUN)).for_each(|(partial, run)| {
-            *partial = f64::from(simd(|| sum_by(run.len(), |i| run[i] * run[i])));
+            *partial = f64::from(simd(#[inline(always)] || sum_by(run.len(), |i| run[i] * run[i])));
         });
         self.partial.iter().sum::<f64>().sqrt()
     }
