@@ -376,36 +376,42 @@ fn fill_noise(rng: &mut rand_chacha::ChaCha8Rng, loss: &Loss<'_>, tile: &mut Til
 
 fn add_noise(rows: &Encoded, loss: &Loss<'_>, tile: &mut Tile) {
     let width = loss.layout.width();
-    simd(#[inline(always)] || {
-        for position in 0..tile.rows {
-            let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
-            let noisy = &mut tile.noisy[position * width..][..width];
-            loss.perturb(noisy, rows.codes(row), level);
-            loss.input(&mut tile.inputs[position * width..][..width], noisy, rows.numbers(row), level);
-        }
-    });
+    simd(
+        #[inline(always)]
+        || {
+            for position in 0..tile.rows {
+                let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
+                let noisy = &mut tile.noisy[position * width..][..width];
+                loss.perturb(noisy, rows.codes(row), level);
+                loss.input(&mut tile.inputs[position * width..][..width], noisy, rows.numbers(row), level);
+            }
+        },
+    );
 }
 
 fn row_losses(rows: &Encoded, loss: &Loss<'_>, scale: f32, tile: &mut Tile) {
     let width = loss.layout.width();
-    tile.loss = simd(#[inline(always)] || {
-        let mut total = 0.0;
-        for position in 0..tile.rows {
-            let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
-            let places = position * width..(position + 1) * width;
-            total += loss.row(
-                rows.codes(row),
-                rows.numbers(row),
-                level,
-                &tile.noisy[places.clone()],
-                &tile.logits[places.clone()],
-                scale,
-                &mut tile.d_logits[places],
-                &mut tile.work,
-            );
-        }
-        total
-    });
+    tile.loss = simd(
+        #[inline(always)]
+        || {
+            let mut total = 0.0;
+            for position in 0..tile.rows {
+                let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
+                let places = position * width..(position + 1) * width;
+                total += loss.row(
+                    rows.codes(row),
+                    rows.numbers(row),
+                    level,
+                    &tile.noisy[places.clone()],
+                    &tile.logits[places.clone()],
+                    scale,
+                    &mut tile.d_logits[places],
+                    &mut tile.work,
+                );
+            }
+            total
+        },
+    );
 }
 
 #[cfg(test)]

@@ -166,7 +166,10 @@ mod tests {
     fn sums_have_the_same_bits_on_every_instruction_set() {
         let values: Vec<f32> = (0..1003).map(|i| (i as f32 * 0.37).sin()).collect();
         let plain = sum_by(values.len(), |i| exp(values[i]));
-        let dispatched = simd(#[inline(always)] || sum_by(values.len(), |i| exp(values[i])));
+        let dispatched = simd(
+            #[inline(always)]
+            || sum_by(values.len(), |i| exp(values[i])),
+        );
         assert_eq!(plain.to_bits(), dispatched.to_bits());
     }
 }

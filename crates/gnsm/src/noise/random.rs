@@ -27,11 +27,14 @@ fn fill_uniform(rng: &mut ChaCha8Rng, out: &mut [f32]) {
 /// Fills with standard Gumbel numbers, −log(−log u).
 pub(crate) fn fill_gumbel(rng: &mut ChaCha8Rng, out: &mut [f32]) {
     fill_uniform(rng, out);
-    simd(#[inline(always)] || {
-        for value in out {
-            *value = -ln(-ln(*value));
-        }
-    });
+    simd(
+        #[inline(always)]
+        || {
+            for value in out {
+                *value = -ln(-ln(*value));
+            }
+        },
+    );
 }
 
 /// Fills with standard normal numbers (Box and Muller).
