@@ -1,1 +1,3 @@
-//! The paper's benchmarks.
+//! The paper's benchmarks and the comparisons with other packages. Never published.
+
+pub mod protocol;

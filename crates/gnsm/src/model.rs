@@ -13,7 +13,7 @@ use crate::reason::{self, Explanation};
 use crate::schema::{ColumnChoices, Schema};
 use crate::table::Table;
 use crate::threshold::Calibration;
-use crate::train::{Run, Watcher};
+use crate::train::{Run, Saver, Watcher};
 
 /// The name of the random stream that deals out rows.
 const DEAL: u64 = 4;
@@ -23,6 +23,8 @@ const FEWEST_ROWS: usize = 20;
 const MOST_CALIBRATION_ROWS: usize = 20_000;
 /// Rows explained at a time: the parts of all their cells at all levels are held at once.
 const EXPLAINED_AT_ONCE: usize = 1024;
+/// Seconds between two checkpoints, at the least.
+const CHECKPOINT_SECONDS: f64 = 2.0;
 /// Rows that validate, at the most.
 const MOST_VALIDATION_ROWS: usize = 10_000;
 
@@ -218,7 +220,8 @@ fn fit_with_checkpoint(
         None
     };
     let mut save = |state: &_| model_file::save_checkpoint(path, &fingerprint, state);
-    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume, save: Some(&mut save), watcher };
+    let save = Some(Saver { seconds: CHECKPOINT_SECONDS, save: &mut save });
+    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume, save, watcher };
     method.fit(encoder.layout(), training, validation, run)
 }
 

@@ -34,11 +34,14 @@ fn uniform(bits: u32) -> f32 {
 /// Fills with standard Gumbel numbers, −log(−log u).
 pub(crate) fn fill_gumbel(rng: &mut ChaCha8Rng, out: &mut [f32]) {
     fill_uniform(rng, out);
-    simd(|| {
-        for value in out {
-            *value = -ln(-ln(*value));
-        }
-    });
+    simd(
+        #[inline(always)]
+        || {
+            for value in out {
+                *value = -ln(-ln(*value));
+            }
+        },
+    );
 }
 
 /// Fills with standard normal numbers (Box and Muller).

@@ -36,7 +36,7 @@ impl<'a> Words<'a> {
     }
 
     fn go_on(&mut self, rest: &'a str) {
-        self.rest = rest.trim_start();
+        self.rest = rest.trim_ascii_start();
         self.after_tab = rest[..rest.len() - self.rest.len()].contains('\t');
     }
 
@@ -67,34 +67,35 @@ impl<'a> Words<'a> {
 
     /// A value of a row: bare up to a comma or tab.
     pub(super) fn value(&mut self) -> Result<Word<'a>, String> {
-        self.word(|c| matches!(c, ',' | '\t'))
+        self.word(|b| matches!(b, b',' | b'\t'))
     }
 
     /// A value inside braces: bare up to a comma, tab or closing brace.
     pub(super) fn item(&mut self) -> Result<Word<'a>, String> {
-        self.word(|c| matches!(c, ',' | '\t' | '}'))
+        self.word(|b| matches!(b, b',' | b'\t' | b'}'))
     }
 
     /// A name or type: bare up to white space or an opening brace.
     pub(super) fn name(&mut self) -> Result<Word<'a>, String> {
-        self.word(|c| c.is_whitespace() || c == '{')
+        self.word(|b| b.is_ascii_whitespace() || b == b'{')
     }
 
-    fn word(&mut self, ends: impl Fn(char) -> bool) -> Result<Word<'a>, String> {
+    fn word(&mut self, ends: impl Fn(u8) -> bool) -> Result<Word<'a>, String> {
         if let Some(quote) = self.rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
             let (text, rest) = unquote(&self.rest[1..], quote)?;
             self.go_on(rest);
             return Ok(Word { text, quoted: true });
         }
         let mut after_space = true;
-        let end = self.rest.char_indices().find_map(|(i, c)| {
-            let found = ends(c) || (c == '%' && after_space);
-            after_space = c.is_whitespace();
-            found.then_some(i)
+        // Every mark is ASCII, so bytes will do.
+        let end = self.rest.bytes().position(|b| {
+            let found = ends(b) || (b == b'%' && after_space);
+            after_space = b == b' ';
+            found
         });
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.go_on(rest);
-        Ok(Word { text: Cow::Borrowed(word.trim_end()), quoted: false })
+        Ok(Word { text: Cow::Borrowed(word.trim_ascii_end()), quoted: false })
     }
 }
 

@@ -57,14 +57,14 @@ impl<R: BufRead> Records<R> {
         let mut quote_opened = None;
         let mut text = String::new();
         loop {
-            let column = record.cells.len();
-            let end = self.split_line(record, &mut text, &mut quote_opened)?;
-            if end {
+            if self.split_line(record, &mut text, &mut quote_opened)? {
                 return Ok(true);
             }
-            if text.len() > MAX_LINE || !self.lines.advance()? {
-                let place = self.place(quote_opened.unwrap_or(record.line), record.cells.len().max(column));
-                let end = if text.len() > MAX_LINE { "within 64 MiB" } else { "before the end of the file" };
+            let too_long = text.len() + record.cells.bytes.len() > MAX_LINE;
+            if too_long || !self.lines.advance()? {
+                let place = self.place(quote_opened.unwrap_or(record.line), record.cells.len());
+                let within = format!("within {} MiB", MAX_LINE >> 20);
+                let end = if too_long { &within } else { "before the end of the file" };
                 return Err(Error::data(
                     place,
                     format!("the quote opened here is not closed {end}"),
@@ -116,9 +116,12 @@ impl<R: BufRead> Records<R> {
             let tail = rest.split_once(delimiter);
             let between = tail.map_or_else(|| without_ending(rest), |(between, _)| between);
             if !between.bytes().all(|b| b == b' ') {
+                // A stray quote swallows everything up to the next one, so say where it all began.
+                let opened = quote_opened.filter(|&line| line != self.lines.number());
+                let opened = opened.map_or_else(String::new, |line| format!(" (the quote was opened on line {line})"));
                 return Err(Error::data(
                     self.place(self.lines.number(), record.cells.len()),
-                    format!("text after a closing quote: `{}`", shortened(between)),
+                    format!("text after a closing quote: `{}`{opened}", shortened(between)),
                     "double the quotes (\"\") that belong to the text",
                 ));
             }

@@ -60,6 +60,10 @@ fn errors_say_where_and_what_to_do() {
     assert!(error(b"a,b\n1,2\0\n").starts_with("input, line 2: holds a NUL byte"));
     assert!(error(b"a,b,a\nx,y,z\n").starts_with("input, line 1, column `a`: two columns have this name; rename one"));
     assert!(error(b"a,b\n\"x\" y,z\n").starts_with("input, line 2, column `a`: text after a closing quote: ` y`"));
+    assert!(
+        error(b"a,b\n1,\"x\n2,\"y\"\n")
+            .contains("line 3, column `b`: text after a closing quote: `y\"` (the quote was opened on line 2)")
+    );
     assert!(error(b"a,b\rx,y\rz,w").starts_with("input, line 1: a carriage return within a line"));
     assert_eq!(error(b""), "input: is empty; give a file with a header and rows");
     assert_eq!(error(b"\n\r\n\n"), "input: is empty; give a file with a header and rows");
@@ -70,7 +74,14 @@ fn errors_say_where_and_what_to_do() {
 fn a_quote_that_never_closes_does_not_fill_memory() {
     let mut text = b"a,b\n\"x,1\n".to_vec();
     text.extend(std::iter::repeat_n(b"0123456789,0123456789\n".as_slice(), (MAX_LINE / 22) + 2).flatten());
-    assert!(error(&text).starts_with("input, line 2, column `a`: the quote opened here is not closed within 64 MiB"));
+    assert!(error(&text).starts_with("input, line 2, column `a`: the quote opened here is not closed within 2 MiB"));
+}
+
+#[test]
+fn a_record_that_never_ends_does_not_fill_memory() {
+    let mut text = b"a,b\n\"".to_vec();
+    text.extend(std::iter::repeat_n(b"0123456789\n\",\"".as_slice(), (MAX_LINE / 11) + 2).flatten());
+    assert!(error(&text).contains("the quote opened here is not closed within 2 MiB"));
 }
 
 fn cell() -> impl Strategy<Value = String> {
