@@ -88,14 +88,14 @@ pub fn bar(share: f64, width: usize) -> String {
 /// A line of bars, the highest for the largest value; at most `width`, the lowest of its neighbours each.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let finite =
-        |values: &[f64]| values.iter().copied().filter(|value| value.is_finite()).fold(f64::INFINITY, f64::min);
     let group = values.len().div_ceil(width.max(1)).max(1);
-    let lows: Vec<f64> = values.chunks(group).map(finite).collect();
-    let (low, high) = lows.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
+    let lows: Vec<f64> = values.chunks(group).map(|group| group.iter().copied().fold(f64::NAN, f64::min)).collect();
+    let low = lows.iter().copied().fold(f64::NAN, f64::min);
+    let high = lows.iter().copied().fold(f64::NAN, f64::max);
     lows.iter()
         .map(|value| {
             let height = if high > low { (value - low) / (high - low) } else { 0.0 };
+            // What is not a number becomes 0 here.
             BARS[(height * 7.0).round().clamp(0.0, 7.0) as usize]
         })
         .collect()
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn pictures() {
         assert_eq!((bar(0.5, 4), bar(0.03, 4), bar(-1.0, 4)), ("██".into(), "▏".into(), String::new()));
-        assert_eq!(sparkline(&[8.0, 4.0, 1.0, f64::NAN], 10).chars().take(3).collect::<String>(), "█▄▁");
+        assert_eq!(sparkline(&[8.0, 4.0, 1.0, f64::NAN], 10), "█▄▁▁");
         assert_eq!(sparkline(&[1.0; 4], 2), "▁▁");
         assert_eq!(sparkline(&[], 2), "");
     }
