@@ -267,7 +267,7 @@ pub struct ReadArguments {
     /// The first line of a csv file holds the columns' names.
     #[arg(long, overrides_with = "no_header")]
     pub header: bool,
-    /// The first line of a csv file is a row; the columns are called column_1 and so on.
+    /// The first line of a csv file is a row; the columns are called `column_1` and so on.
     #[arg(long, overrides_with = "header")]
     pub no_header: bool,
 }

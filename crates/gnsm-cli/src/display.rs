@@ -1,5 +1,7 @@
 //! Numbers, names and little pictures for people.
 
+use std::fmt::Write;
+
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 
@@ -47,7 +49,7 @@ pub fn names(names: &[String]) -> String {
     const MOST: usize = 10;
     let mut text = names.iter().take(MOST).map(|name| format!("`{}`", cell(name, 60))).collect::<Vec<_>>().join(", ");
     if names.len() > MOST {
-        text.push_str(&format!(" and {} more", count((names.len() - MOST) as u64)));
+        let _ = write!(text, " and {} more", count((names.len() - MOST) as u64));
     }
     text
 }

@@ -50,8 +50,8 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Fit(arguments) => fit::run(&arguments, console),
         Command::Score(arguments) => score::run(&arguments, console),
         Command::Explain(arguments) => explain::run(&arguments, console),
-        Command::Inspect(arguments) => inspect::run(&arguments, console),
-        Command::Completions(arguments) => completions::run(&arguments, console),
-        Command::Man(arguments) => man::run(&arguments, console),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

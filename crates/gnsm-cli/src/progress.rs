@@ -1,5 +1,6 @@
 //! What is said on standard error while a command works.
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use comfy_table::Cell;
@@ -130,11 +131,8 @@ fn decisions(schema: &Schema, label: Option<&str>) -> String {
     if !few {
         let numeric = schema.used().filter(|column| matches!(column.kind, Kind::Numeric { .. })).count();
         let categorical = schema.used().count() - numeric;
-        text.push_str(&format!(
-            "  … {} are categorical and {} numeric\n",
-            count(categorical as u64),
-            count(numeric as u64)
-        ));
+        let (categorical, numeric) = (count(categorical as u64), count(numeric as u64));
+        let _ = writeln!(text, "  … {categorical} are categorical and {numeric} numeric");
     }
     text
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Outcome, note_columns, open_table};
 use crate::arguments::ExplainArguments;
-use crate::console::Console;
+use crate::console::{Console, print, print_json};
 use crate::display::{self, Place, STRONG, bar, p_value, plural, right};
 use crate::interrupt;
 
@@ -34,7 +34,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
         console.warn(format_args!("the parts sum to {sum}, not to the score {score}; please report this"));
     }
     if arguments.json {
-        console.print_json(&json!({
+        print_json(&json!({
             "file": row.file,
             "row": arguments.row,
             "line": row.lines.first(),
@@ -45,7 +45,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
             "reasons": explanation.reasons,
         }))?;
     } else {
-        console.print(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
+        print(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
     }
     Ok(Outcome::Done)
 }

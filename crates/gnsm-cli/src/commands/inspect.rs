@@ -1,5 +1,7 @@
 //! `gnsm inspect`: what is in a model file.
 
+use std::fmt::Write;
+
 use anyhow::{Context, Result};
 use comfy_table::Cell;
 use gnsm::detector::{Fitted, Method};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::fit::{best, ending_text, training};
 use crate::arguments::InspectArguments;
-use crate::console::Console;
+use crate::console::{print, print_json};
 use crate::display::{self, Place, STRONG, bytes, columns, count, right, sparkline};
 use crate::progress::kind_name;
 use crate::settings;
@@ -25,7 +27,7 @@ const CURVE_POINTS: usize = 10;
 const CURVE_WIDTH: usize = 60;
 
 /// Runs the command.
-pub fn run(arguments: &InspectArguments, console: Console) -> Result<Outcome> {
+pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
     let model = Model::load(&arguments.model)?;
     let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();
     let (method, levels) = match model.fitted() {
@@ -34,9 +36,9 @@ pub fn run(arguments: &InspectArguments, console: Console) -> Result<Outcome> {
     let settings = settings::of_method(&method)?;
     let file = arguments.model.display().to_string();
     if arguments.json {
-        console.print_json(&as_json(&file, size, &model, &settings, &levels))?;
+        print_json(&as_json(&file, size, &model, &settings, &levels))?;
     } else {
-        console.print(&page(&file, size, &model, &settings, &levels))?;
+        print(&page(&file, size, &model, &settings, &levels))?;
     }
     Ok(Outcome::Done)
 }
@@ -131,7 +133,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: &Levels)
         .map(|part| vec![right(format!("{} %", 100.0 * part)), right(format!("{:.4}", calibration.quantile(part)))]);
     page += &table(&["part of usual rows", "score up to"], quantiles.to_vec());
     let rows = count(calibration.rows());
-    page += &format!("  smallest p-value {}, from {rows} rows\n", short(calibration.smallest_p()));
+    let _ = writeln!(page, "  smallest p-value {}, from {rows} rows", short(calibration.smallest_p()));
     page
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Folder, ODD, claims, exists};
+use crate::harness::{Folder, ODD, appended, claims, exists};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect(text)
@@ -201,22 +201,11 @@ fn fit_reports_for_machines_and_inspect_agrees() {
 #[test]
 fn labels_keep_rows_and_the_column_out_of_training() {
     let folder = Folder::new();
-    let labelled: String = claims(0, 300)
-        .lines()
-        .enumerate()
-        .map(|(i, line)| {
-            format!(
-                "{line},{}\n",
-                if i == 0 {
-                    "fraud"
-                } else if i % 10 == 0 {
-                    "yes"
-                } else {
-                    "no"
-                }
-            )
-        })
-        .collect();
+    let labelled = appended(&claims(0, 300), |i| match i {
+        0 => "fraud",
+        _ if i % 10 == 0 => "yes",
+        _ => "no",
+    });
     folder.write("claims.csv", &labelled);
     let run = folder.fit("claims.csv", "m.gnsm", &["--label", "fraud", "--anomaly", "yes"]).succeeded();
     assert!(run.stderr.contains("; 30 labelled anomalies left out"), "{}", run.stderr);
@@ -225,7 +214,7 @@ fn labels_keep_rows_and_the_column_out_of_training() {
     // The label is no news; another column is.
     let run = folder.run(&["score", "m.gnsm", "claims.csv", "-o", "s.csv"]).succeeded();
     assert_eq!(run.stderr.lines().count(), 2, "{}", run.stderr);
-    folder.write("more.csv", labelled.lines().map(|line| format!("{line},x\n")).collect::<String>());
+    folder.write("more.csv", appended(&labelled, |_| "x"));
     let run = folder.run(&["score", "m.gnsm", "more.csv", "-o", "s.csv"]).succeeded();
     assert!(run.stderr.contains("more.csv: the model does not know and does not use `x`"), "{}", run.stderr);
 }
