@@ -214,7 +214,7 @@ impl Encoder {
                 None => absent.push(schema.name.clone()),
                 Some(position) => {
                     positions.push(position);
-                    self.check_kind(table, &table.columns[position], schema, column)?;
+                    check_kind(table, &table.columns[position], schema, column)?;
                 }
             }
         }
@@ -234,32 +234,6 @@ impl Encoder {
             return Err(Error::schema(format!("{} lacks the model's column {names}", table.file), extra));
         }
         Ok(report)
-    }
-
-    /// A column of words that now holds nothing but unknown numbers is not a file full of anomalies but another file.
-    fn check_kind(&self, table: &Table, column: &Column, schema: &ColumnSchema, encoded: &EncodedColumn) -> Result<()> {
-        let Kind::Categorical { categories, .. } = &schema.kind else { return Ok(()) };
-        if categories.is_empty() || categories.iter().any(|name| parse_number(name).is_some()) {
-            return Ok(());
-        }
-        let mut cells = (0..table.n_rows()).filter_map(|row| column.values.text(row)).peekable();
-        let Some(first) = cells.peek().map(ToString::to_string) else { return Ok(()) };
-        let mut n = 0;
-        let all_new = cells.all(|text| {
-            n += 1;
-            !encoded.codes.contains_key(&*text) && parse_number(&text).is_some()
-        });
-        if n >= ENOUGH_TO_JUDGE && all_new {
-            return Err(Error::data(
-                table.place(0, &column.name),
-                format!(
-                    "this column held categories ({}) in training and now holds numbers, `{first}` for one",
-                    list(categories.iter().map(String::as_str), 3)
-                ),
-                "check that the file's columns are the training data's",
-            ));
-        }
-        Ok(())
     }
 
     /// Encodes all rows of a batch.
@@ -291,6 +265,32 @@ impl Encoder {
         }
         Ok(Encoded { n_rows, n_groups, n_numbers, codes, numbers })
     }
+}
+
+/// A column of words that now holds nothing but unknown numbers is not a file full of anomalies but another file.
+fn check_kind(table: &Table, column: &Column, schema: &ColumnSchema, encoded: &EncodedColumn) -> Result<()> {
+    let Kind::Categorical { categories, .. } = &schema.kind else { return Ok(()) };
+    if categories.is_empty() || categories.iter().any(|name| parse_number(name).is_some()) {
+        return Ok(());
+    }
+    let mut cells = (0..table.n_rows()).filter_map(|row| column.values.text(row)).peekable();
+    let Some(first) = cells.peek().map(ToString::to_string) else { return Ok(()) };
+    let mut n = 0;
+    let all_new = cells.all(|text| {
+        n += 1;
+        !encoded.codes.contains_key(&*text) && parse_number(&text).is_some()
+    });
+    if n >= ENOUGH_TO_JUDGE && all_new {
+        return Err(Error::data(
+            table.place(0, &column.name),
+            format!(
+                "this column held categories ({}) in training and now holds numbers, `{first}` for one",
+                list(categories.iter().map(String::as_str), 3)
+            ),
+            "check that the file's columns are the training data's",
+        ));
+    }
+    Ok(())
 }
 
 fn encode_column(
@@ -368,7 +368,9 @@ mod tests {
             .iter()
             .map(|(name, cells)| {
                 let mut text = TextCells::default();
-                cells.iter().for_each(|cell| text.push(cell));
+                for cell in *cells {
+                    text.push(cell);
+                }
                 Column { name: (*name).to_owned(), values: Values::Text(text) }
             })
             .collect();
