@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::detector::{Detector, Split};
 use crate::embed::n_cells;
@@ -15,7 +15,7 @@ use crate::table::Table;
 const RANGE: f64 = 2.0;
 
 /// One column's part of a row's score.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
     /// The column.
     pub column: String,
@@ -69,13 +69,18 @@ pub(crate) fn explain(
     rows: &Encoded,
     sources: &[usize],
 ) -> Vec<Explanation> {
-    let split = detector.split(rows);
-    let expectations = detector.expectations(rows);
+    let (firsts, of_row) = rows.distinct();
+    let rows = rows.select(&firsts);
+    let split = detector.split(&rows);
+    let expectations = detector.expectations(&rows);
     let width = encoder.layout().width();
-    (0..rows.n_rows())
-        .map(|row| {
+    of_row
+        .iter()
+        .zip(sources)
+        .map(|(&row, &source)| {
+            let row = row as usize;
             let expected = expectations.as_ref().map(|all| &all[row * width..][..width]);
-            let view = RowView { encoder, detector, table, rows, row, source: sources[row], expected };
+            let view = RowView { encoder, detector, table, rows: &rows, row, source, expected };
             view.explanation(&split)
         })
         .collect()

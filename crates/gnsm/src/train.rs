@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
+use crate::model::FitReport;
 use crate::network::math::simd;
 use crate::network::{Evaluator, Optimiser, OptimiserConfig, ResidualNetwork, TILE, Task, Tile, Trainer};
 use crate::noise::objective::Loss;
 use crate::noise::{fill_gumbel, fill_normal, stream};
+use crate::schema::Schema;
 
 /// Names of the random streams.
 const TRAINING: u64 = 1;
@@ -118,6 +120,9 @@ pub struct Progress {
 
 /// Watches training from outside.
 pub trait Watcher {
+    /// Called once, when the columns are understood and the rows dealt out, before training.
+    fn begin(&mut self, _schema: &Schema, _report: &FitReport) {}
+
     /// Called after every step.
     fn progress(&mut self, _progress: &Progress) {}
 
