@@ -137,7 +137,8 @@ pub(crate) fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents,
         let values = view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         tensors.0.insert(name, values.collect());
     }
-    if hash(envelope.content.get(), &tensors) != envelope.blake3 {
+    // A fuzzer cannot forge the hash; what lies behind it must hold all the same.
+    if !cfg!(fuzzing) && hash(envelope.content.get(), &tensors) != envelope.blake3 {
         return Err(("its contents do not match their hash".into(), DAMAGED));
     }
     Ok(Contents { content: envelope.content.get().to_owned(), tensors, blake3: envelope.blake3 })

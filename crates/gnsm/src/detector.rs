@@ -111,6 +111,13 @@ impl Fitted {
         }
     }
 
+    /// Scores all rows, computing each distinct one once.
+    pub fn score_distinct(&self, rows: &Encoded) -> Vec<f64> {
+        let (firsts, of_row) = rows.distinct();
+        let scores = self.detector().score(&rows.select(&firsts));
+        of_row.into_iter().map(|which| scores[which as usize]).collect()
+    }
+
     pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
         match self {
             Self::Gnsm(gnsm) => gnsm.save(tensors),

@@ -106,7 +106,7 @@ impl Model {
         };
         watcher.begin(encoder.schema(), &report);
         let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
-        let scores = score_distinct(&fitted, &calibration);
+        let scores = fitted.score_distinct(&calibration);
         let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
         Ok(Self { encoder, fitted, calibration, report, hash: None })
     }
@@ -155,7 +155,7 @@ impl Model {
     /// A score and p-value for each row of a batch; distinct rows are computed once.
     pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
         let rows = self.encoder.encode(table)?;
-        let scores = score_distinct(&self.fitted, &rows);
+        let scores = self.fitted.score_distinct(&rows);
         Ok(scores.into_iter().map(|score| Scored { score, p_value: self.calibration.p_value(score) }).collect())
     }
 
@@ -223,11 +223,4 @@ fn fit_with_checkpoint(
     let save = Some(Saver { seconds: CHECKPOINT_SECONDS, save: &mut save });
     let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume, save, watcher };
     method.fit(encoder.layout(), training, validation, run)
-}
-
-/// Scores all rows, computing each distinct one once.
-fn score_distinct(fitted: &Fitted, rows: &Encoded) -> Vec<f64> {
-    let (firsts, of_row) = rows.distinct();
-    let scores = fitted.detector().score(&rows.select(&firsts));
-    of_row.into_iter().map(|which| scores[which as usize]).collect()
 }

@@ -128,7 +128,7 @@ impl RowView<'_> {
         };
         Reason {
             column: schema.name.clone(),
-            saw: cell.map_or_else(|| "(missing)".to_owned(), |text| text.into_owned()),
+            saw: cell.map_or_else(|| "(missing)".to_owned(), std::borrow::Cow::into_owned),
             unseen: code == UNSEEN,
             expected,
             probability,

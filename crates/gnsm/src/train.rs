@@ -447,6 +447,15 @@ mod tests {
         }
     }
 
+    /// Asks for a stop after so many steps.
+    struct After(u64);
+    impl Watcher for After {
+        fn stop(&mut self) -> bool {
+            self.0 -= 1;
+            self.0 == 0
+        }
+    }
+
     /// The second column repeats the first; the number is its double.
     fn rows(n: u32) -> Encoded {
         let codes = (0..n).flat_map(|i| [i % 3, i % 3]).collect();
@@ -476,7 +485,7 @@ mod tests {
         train(network, config, &loss, &rows(300), &rows(100), run)
     }
 
-    fn plain<'a>(watcher: &'a mut Silent) -> Run<'a> {
+    fn plain(watcher: &mut Silent) -> Run<'_> {
         Run { seed: 5, max_seconds: None, resume: None, save: None, watcher }
     }
 
@@ -494,13 +503,6 @@ mod tests {
     fn a_resumed_run_ends_with_the_same_bits() {
         let whole = run_with(&config(60), plain(&mut Silent)).expect("trained");
         // Stopped between two validations, as a killed run would be.
-        struct After(u64);
-        impl Watcher for After {
-            fn stop(&mut self) -> bool {
-                self.0 -= 1;
-                self.0 == 0
-            }
-        }
         let mut states = Vec::new();
         let mut save = |state: &TrainingState| {
             states.push(state.clone());
@@ -530,13 +532,7 @@ mod tests {
         let trained = run_with(&config(1000), run).expect("trained");
         assert_eq!((trained.ending, trained.curve.len()), (Ending::TimeLimit, 1));
 
-        struct Impatient;
-        impl Watcher for Impatient {
-            fn stop(&mut self) -> bool {
-                true
-            }
-        }
-        let run = Run { seed: 5, max_seconds: None, resume: None, save: None, watcher: &mut Impatient };
+        let run = Run { seed: 5, max_seconds: None, resume: None, save: None, watcher: &mut After(1) };
         assert_eq!(run_with(&config(1000), run).expect("trained").ending, Ending::Interrupted);
     }
 

@@ -1,5 +1,6 @@
 //! GNSM through the front door: what it learns, what it says, and what its files survive.
 
+use std::fmt::Write;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -20,7 +21,8 @@ fn text(n: usize) -> String {
             _ => ("blue", "circle", 50.0),
         };
         let size = if i % 17 == 0 { String::new() } else { format!("{:.1}", size + ((i * 37) % 11) as f64 * 0.3) };
-        text.push_str(&format!("{colour},{shape},{size},{}\n", ["mon", "tue", "wed"][(i / 3) % 3]));
+        let weekday = ["mon", "tue", "wed"][(i / 3) % 3];
+        writeln!(text, "{colour},{shape},{size},{weekday}").expect("written");
     }
     text
 }
