@@ -10,7 +10,7 @@ use gnsm::train::{Progress, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::Console;
-use crate::display::{self, Place, count, plural};
+use crate::display::{self, Place, count, left, plural};
 use crate::interrupt;
 
 /// How often a line is written where nothing may move.
@@ -127,7 +127,7 @@ fn decisions(schema: &Schema, label: Option<&str>) -> String {
     if let Some(label) = label {
         rows.push(vec![Cell::new(display::cell(label, 40)), Cell::new("label"), Cell::new("not learned from")]);
     }
-    let mut text = display::columns(Place::Error, &["column", "kind", "why"], rows);
+    let mut text = display::columns(Place::Error, left(["column", "kind", "why"]), rows);
     if !few {
         let numeric = schema.used().filter(|column| matches!(column.kind, Kind::Numeric { .. })).count();
         let categorical = schema.used().count() - numeric;

@@ -12,7 +12,9 @@ use gnsm::threshold::{FdrCounter, Rule};
 use serde_json::json;
 
 use super::fit::{learn, note_ending, refuse_overwriting_inputs, what_to_fit};
-use super::{Outcome, create_file, flagged_text, open_table, refuse_same_file, warn_of_small_contamination};
+use super::{
+    Outcome, create_file, flagged_text, note_empty_discovery, open_table, refuse_same_file, warn_of_small_contamination,
+};
 use crate::arguments::DetectArguments;
 use crate::console::{Console, print, print_json};
 use crate::display::{self, FAINT, ODD, Place, STRONG, bar, columns, count, p_value, right};
@@ -76,6 +78,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     warn_of_small_contamination(console, &model, rule);
     let mut records = score(&model, &table, rule)?;
     let flagged = records.iter().filter(|record| record.anomaly).count() as u64;
+    note_empty_discovery(console, &model, rule, flagged, records.len() as u64);
     if let Some(mut writer) = writer {
         writer.write(&records)?;
         writer.finish()?;
@@ -178,7 +181,7 @@ impl View<'_> {
         let worth =
             reasons.filter(|(rank, reason)| *rank == 0 || (reason.share >= SMALL_SHARE && !is_as_expected(reason)));
         let shown: Vec<&Reason> = worth.map(|(_, reason)| reason).collect();
-        card += &columns(Place::Output, &[], shown.iter().map(|reason| line_of(reason)).collect());
+        card += &columns(Place::Output, Vec::new(), shown.iter().map(|reason| line_of(reason)).collect());
         let whole = self.other_cells(row, &shown);
         if !whole.is_empty() {
             let _ = writeln!(card, "  {FAINT}where {whole}{FAINT:#}");

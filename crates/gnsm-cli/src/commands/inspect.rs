@@ -15,7 +15,7 @@ use super::Outcome;
 use super::fit::{best, ending_text, training};
 use crate::arguments::InspectArguments;
 use crate::console::{print, print_json};
-use crate::display::{self, Place, STRONG, bytes, columns, count, right, sparkline};
+use crate::display::{self, Place, STRONG, bytes, columns, count, left, right, sparkline};
 use crate::progress::kind_name;
 use crate::settings;
 
@@ -80,14 +80,14 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: &Leve
 
 fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: &Levels) -> String {
     let title = |text: &str| format!("\n{STRONG}{text}{STRONG:#}\n");
-    let table = |header: &[&str], rows| columns(Place::Output, header, rows);
+    let table = |header, rows| columns(Place::Output, header, rows);
     let pair = |name: &str, value: String| vec![Cell::new(name), Cell::new(value)];
     let report = model.report();
     let [training_rows, validation_rows, calibration_rows] = report.rows.map(count);
 
     let mut page = format!("{STRONG}{}{STRONG:#}\n", display::plain(file));
     page += &table(
-        &[],
+        Vec::new(),
         vec![
             pair("method", model.fitted().name().into()),
             pair("size", bytes(size)),
@@ -114,24 +114,24 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: &Levels)
     );
     page += &title("Columns");
     let lines = model.encoder().schema().columns.iter().map(column_line).collect();
-    page += &table(&["column", "kind", "holds", "why"], lines);
+    page += &table(left(["column", "kind", "holds", "why"]), lines);
     page += &title("Settings");
     let mut lines = Vec::new();
     flatten("", settings, &mut lines);
-    page += &table(&[], lines.into_iter().map(|(name, value)| pair(&name, value)).collect());
+    page += &table(Vec::new(), lines.into_iter().map(|(name, value)| pair(&name, value)).collect());
     page += &title("Levels");
     let lines = (0..levels.count()).map(|level| {
         let (lambda, sigma) = (f64::from(levels.lambda(level)), f64::from(levels.sigma(level)));
         [(level + 1).to_string(), short(lambda), short(sigma), short(levels.delta(level))].map(right).to_vec()
     });
-    page += &table(&["level", "λ", "σ", "δ"], lines.collect());
+    page += &table(["level", "λ", "σ", "δ"].map(right).to_vec(), lines.collect());
     page += &title("Training");
     page += &curve_page(model);
     page += &title("Calibration");
     let calibration = model.calibration();
     let quantiles = QUANTILES
         .map(|part| vec![right(format!("{} %", 100.0 * part)), right(format!("{:.4}", calibration.quantile(part)))]);
-    page += &table(&["part of usual rows", "score up to"], quantiles.to_vec());
+    page += &table(["part of usual rows", "score up to"].map(right).to_vec(), quantiles.to_vec());
     let rows = count(calibration.rows());
     let _ = writeln!(page, "  smallest p-value {}, from {rows} rows", short(calibration.smallest_p()));
     page
@@ -181,6 +181,6 @@ fn curve_page(model: &Model) -> String {
         }
     }
     let picture = sparkline(&validation, CURVE_WIDTH);
-    let table = columns(Place::Output, &["step", "training loss", "validation loss", ""], lines);
+    let table = columns(Place::Output, ["step", "training loss", "validation loss"].map(right).to_vec(), lines);
     format!("  {}\n  {picture}\n{table}", ending_text(ending))
 }

@@ -97,6 +97,21 @@ fn warn_of_small_contamination(console: Console, model: &Model, rule: Rule) {
     }
 }
 
+/// Says why a false discovery rate flagged nothing: often the calibration is too small for so many rows.
+fn note_empty_discovery(console: Console, model: &Model, rule: Rule, flagged: u64, rows: u64) {
+    if let Rule::Fdr(part) = rule
+        && flagged == 0
+    {
+        let needed = (rows as f64 * model.calibration().smallest_p() / part).ceil() as u64;
+        console.note(format_args!(
+            "--fdr {part} flags nothing: {} of {} would have to be odder than each of the {} that calibrate",
+            count(needed.max(1)),
+            plural(rows, "row"),
+            count(model.calibration().rows()),
+        ));
+    }
+}
+
 /// A p-value in short, rounded up so that it can be given back as a contamination.
 fn p_value_above(p: f64) -> String {
     let digits = 10f64.powi(3 - p.log10().floor() as i32);

@@ -10,7 +10,10 @@ use gnsm::table::{Table, TableReader};
 use gnsm::threshold::{FdrCounter, Rule};
 use serde_json::json;
 
-use super::{Outcome, flagged_text, note_columns, open_table, refuse_same_file, warn_of_small_contamination};
+use super::{
+    Outcome, flagged_text, note_columns, note_empty_discovery, open_table, refuse_same_file,
+    warn_of_small_contamination,
+};
 use crate::arguments::ScoreArguments;
 use crate::console::{Console, print_json};
 use crate::interrupt;
@@ -67,6 +70,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     }
     let Summary { rows, flagged } = sink.finish()?;
     drop(counter);
+    note_empty_discovery(console, &model, rule, flagged, rows);
 
     if arguments.json {
         let summary = json!({
