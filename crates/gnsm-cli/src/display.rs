@@ -122,6 +122,8 @@ pub fn columns(place: Place, header: Vec<Cell>, rows: Vec<Vec<Cell>>) -> String 
     }
     table.enforce_styling().style_text_only();
     if let Some(width) = table.width() {
+        // Some terminals do not know their width, and say 0.
+        let width = if width == 0 { 80 } else { width };
         table.set_width(width.saturating_sub(INDENT).max(40));
     }
     if !header.is_empty() {
