@@ -20,11 +20,17 @@ pub trait Detector: Send + Sync {
     /// Each row's score as a base and a part for each cell; they sum to the score.
     fn split(&self, rows: &Encoded) -> Split;
 
-    /// What was expected in each place of the [`Layout`], [rows, width]: probabilities of categories, scaled numbers.
-    fn expectations(&self, rows: &Encoded) -> Option<Vec<f32>>;
+    /// What was expected in each cell, if the method can say.
+    fn expected(&self, rows: &Encoded) -> Option<Expected>;
+}
 
-    /// How far a scaled number usually lies from what was expected.
-    fn number_spread(&self, number: usize) -> Option<f64>;
+/// What was expected in the cells of some rows, given the rest of each row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expected {
+    /// The limits of each scaled number, [rows, numbers].
+    pub ranges: Vec<[f32; 2]>,
+    /// The probabilities of each group's categories, [rows, places of all groups].
+    pub probabilities: Vec<f32>,
 }
 
 /// Scores taken apart.

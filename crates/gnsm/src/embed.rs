@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::encode::Encoded;
-use crate::layout::{Layout, UNSEEN};
+use crate::layout::{ABSENT, Layout, UNSEEN};
 use crate::network::ResidualNetwork;
 use crate::network::math::ln;
 use crate::noise::objective::{Loss, Parameterisation};
@@ -93,11 +93,11 @@ impl Embedder<'_> {
         Embedding { n_levels, n_cells, values }
     }
 
-    /// What the network expects in each place, [rows, width]: the category's distribution, averaged over the levels; for a number the
-    /// denoised value at the noisiest level.
-    pub fn expectations(&self, rows: &Encoded) -> Vec<f32> {
+    /// What the network expects in each place, [rows, width]: the category's distribution, averaged over the levels from `first_level` on; for
+    /// a number the denoised value at the noisiest level.
+    pub fn expectations(&self, rows: &Encoded, first_level: usize) -> Vec<f32> {
         let (width, n_numbers) = (self.layout.width(), self.layout.n_numbers());
-        let share = 1.0 / self.levels.count() as f32;
+        let share = 1.0 / (self.levels.count() - first_level) as f32;
         let mut values = vec![0.0; rows.n_rows() * width];
         self.network.for_each_row(
             &mut values,
@@ -110,6 +110,9 @@ impl Embedder<'_> {
                         out[i] = shown + self.correction(level, logits[i]);
                     }
                 }
+                if level < first_level {
+                    return;
+                }
                 let mut probabilities = Scratch::default();
                 for (group, places) in self.layout.groups().enumerate() {
                     let probabilities = probabilities.slice(places.len());
@@ -120,6 +123,31 @@ impl Embedder<'_> {
                 }
             },
         );
+        values
+    }
+
+    /// [`Self::expectations`] of each group with the group itself hidden: what the rest of the row says about it, [rows, width].
+    ///
+    /// Only the less noisy half of the levels counts, where the rest of the row can be seen.
+    pub fn expectations_from_the_rest(&self, rows: &Encoded) -> Vec<f32> {
+        let (width, n_groups) = (self.layout.width(), self.layout.n_groups());
+        let codes = (0..rows.n_rows() * n_groups)
+            .flat_map(|which| {
+                let (row, hidden) = (which / n_groups, which % n_groups);
+                rows.codes(row)
+                    .iter()
+                    .enumerate()
+                    .map(move |(group, code)| if group == hidden { ABSENT } else { *code })
+            })
+            .collect();
+        let hidden = Encoded::new(rows.n_rows() * n_groups, codes, Vec::new());
+        let all = self.expectations(&hidden, self.levels.count() / 2);
+        let mut values = vec![0.0; rows.n_rows() * width];
+        for (which, expected) in all.chunks_exact(width).enumerate() {
+            let (row, group) = (which / n_groups, which % n_groups);
+            let places = self.layout.group(group);
+            values[row * width..][places.clone()].copy_from_slice(&expected[places]);
+        }
         values
     }
 
@@ -169,7 +197,7 @@ impl Embedder<'_> {
     fn point(&self, x: &mut [f32], code: u32, level: usize) {
         let alpha = self.levels.log_alpha(level, x.len());
         match (code, self.point) {
-            (UNSEEN, _) => concrete::unknown(x),
+            (UNSEEN | ABSENT, _) => concrete::unknown(x),
             (code, Point::Clean) => concrete::clean(x, code as usize, alpha),
             (code, Point::Centre) => concrete::centre(x, code as usize, alpha, self.levels.lambda(level)),
         }
@@ -222,6 +250,7 @@ impl Embedder<'_> {
             self.posterior(posterior, code, level, logits);
             surprises[n_numbers + group] = match code {
                 UNSEEN => self.unseen,
+                ABSENT => 0.0,
                 code => -ln(posterior[code as usize].max(f32::MIN_POSITIVE)),
             };
             let softmax = softmax.slice(k);
@@ -406,7 +435,7 @@ mod tests {
             spread: &[1.0; 3],
             unseen: 4.5,
         };
-        let expected = embedder.expectations(&rows);
+        let expected = embedder.expectations(&rows, 0);
         assert!((expected[1..4].iter().sum::<f32>() - 1.0).abs() < 1e-5);
         assert!((expected[4..6].iter().sum::<f32>() - 1.0).abs() < 1e-5);
     }

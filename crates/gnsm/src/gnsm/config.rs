@@ -22,6 +22,8 @@ pub struct GnsmConfig {
     pub objective: Objective,
     /// Whether category losses are multiplied by λ²K².
     pub weighted: bool,
+    /// Whether numbers are shown to the network in bins; otherwise with Gaussian noise, as in the paper.
+    pub bins: bool,
     /// Whether the last layer starts at the marginals instead of at random.
     pub start_at_marginals: bool,
     /// The network.
@@ -80,6 +82,7 @@ impl GnsmConfig {
             parameterisation: Parameterisation::Posterior,
             objective: Objective::CrossEntropy,
             weighted: false,
+            bins: true,
             start_at_marginals: true,
             network: NetworkSize { width: 128, depth: 3, embedding: 64 },
             training: TrainingConfig {
@@ -124,6 +127,7 @@ impl GnsmConfig {
         self.parameterisation = Parameterisation::Noise;
         self.objective = Objective::Kl;
         self.weighted = true;
+        self.bins = false;
         self.start_at_marginals = false;
         self.head = Head::Norms { point: Point::Clean, density: DensityKind::Mixture };
         self

@@ -10,6 +10,7 @@
 //!
 //! The surprise of a cell is its part of the score; how a density's anomaly is split stands in `norms.rs`.
 
+mod bins;
 mod config;
 mod norms;
 
@@ -20,15 +21,16 @@ pub use config::{DensityKind, GnsmConfig, Head};
 
 use crate::container::Tensors;
 use crate::density::{Density, Standardizer};
-use crate::detector::{Detector, Split};
+use crate::detector::{Detector, Expected, Split};
 use crate::embed::{Embedder, Embedding, Point, n_cells};
 use crate::encode::Encoded;
 use crate::error::Result;
 use crate::layout::{Layout, UNSEEN};
 use crate::network::ResidualNetwork;
-use crate::noise::objective::Loss;
+use crate::noise::objective::{Loss, Parameterisation};
 use crate::noise::{Levels, stream};
 use crate::train::{CurvePoint, Ending, Run, Trained, train};
+use bins::Bins;
 use norms::{NormsHead, NormsOfRows};
 
 /// Names of the random streams.
@@ -37,6 +39,8 @@ const INITIAL_WEIGHTS: u64 = 3;
 const BLOCK: usize = 1024;
 /// Distinct rows that a density is fitted to, at the most.
 const DENSITY_ROWS: usize = 50_000;
+/// How many spreads around the denoised number its expected range reaches to each side.
+const RANGE: f32 = 2.0;
 /// The smallest variance of a number's denoising distance.
 const SMALLEST_SPREAD: f32 = 1e-6;
 
@@ -45,6 +49,11 @@ const SMALLEST_SPREAD: f32 = 1e-6;
 pub struct Gnsm {
     config: GnsmConfig,
     levels: Levels,
+    /// Numbers and groups as rows bring them.
+    outer: Layout,
+    /// The bins of the numbers, unless they get Gaussian noise.
+    bins: Option<Bins>,
+    /// What the network sees.
     layout: Layout,
     network: ResidualNetwork,
     /// Mean squared distance between numbers and their denoised values, [levels, numbers].
@@ -69,6 +78,7 @@ struct Stored {
     n_training_rows: u64,
     curve: Vec<CurvePoint>,
     ending: Ending,
+    bins: Option<Bins>,
     standardizer: Option<Standardizer>,
     density: Option<Density>,
 }
@@ -77,13 +87,16 @@ impl Gnsm {
     /// Trains on `training` rows; `validation` rows stop the training and, together with the others, shape the density.
     pub fn fit(
         config: &GnsmConfig,
-        layout: &Layout,
+        outer: &Layout,
         training: &Encoded,
         validation: &Encoded,
         run: Run<'_>,
     ) -> Result<Self> {
         config.validate()?;
         let levels = Levels::new(&config.levels)?;
+        let bins = config.bins.then(|| Bins::fit(&training.concat(validation), outer.n_numbers()));
+        let (training, validation) = (&binned(bins.as_ref(), training), &binned(bins.as_ref(), validation));
+        let layout = &bins.as_ref().map_or_else(|| outer.clone(), |bins| bins.layout(outer));
         let loss = Loss {
             layout,
             levels: &levels,
@@ -98,6 +111,8 @@ impl Gnsm {
         let Trained { network, curve, ending } = train(network, &config.training, &loss, training, validation, run)?;
         let mut gnsm = Self {
             config: *config,
+            outer: outer.clone(),
+            bins,
             layout: layout.clone(),
             network,
             spread: vec![1.0; levels.count() * layout.n_numbers()],
@@ -178,9 +193,9 @@ impl Gnsm {
     }
 
     /// Base and parts of one row of an embedding, the parts in the order of the cells.
-    fn split_row(&self, embedding: &Embedding, row: usize, codes: &[u32], parts: &mut Vec<f64>) -> f64 {
-        let n_cells = n_cells(&self.layout);
-        match &self.head {
+    fn split_row(&self, embedding: &Embedding, row: usize, rows: &Encoded, parts: &mut Vec<f64>) -> f64 {
+        let (n_cells, start) = (n_cells(&self.layout), parts.len());
+        let base = match &self.head {
             FittedHead::Surprise => {
                 let share = 1.0 / self.levels.count() as f64;
                 let surprises = embedding.surprises(row);
@@ -189,28 +204,35 @@ impl Gnsm {
                 }));
                 0.0
             }
+            FittedHead::Norms(head) => head.integrate(embedding.norms(row), n_cells, parts),
+        };
+        self.add_evidence(rows, row, &mut parts[start..]);
+        base
+    }
+
+    /// The score of one row of an embedding.
+    fn score_row(&self, embedding: &Embedding, row: usize, rows: &Encoded, parts: &mut Vec<f64>) -> f64 {
+        parts.clear();
+        match &self.head {
+            FittedHead::Surprise => self.split_row(embedding, row, rows, parts) + parts.iter().sum::<f64>(),
             FittedHead::Norms(head) => {
-                let start = parts.len();
-                let base = head.integrate(embedding.norms(row), n_cells, parts);
-                for (group, _) in codes.iter().enumerate().filter(|(_, code)| **code == UNSEEN) {
-                    parts[start + self.layout.n_numbers() + group] += self.unseen_surprise();
-                }
-                base
+                parts.resize(n_cells(&self.layout), 0.0);
+                self.add_evidence(rows, row, parts);
+                head.anomaly_of(embedding.norms(row), parts.len()) + parts.iter().sum::<f64>()
             }
         }
     }
 
-    /// The score of one row of an embedding.
-    fn score_row(&self, embedding: &Embedding, row: usize, codes: &[u32], parts: &mut Vec<f64>) -> f64 {
-        match &self.head {
-            FittedHead::Surprise => {
-                parts.clear();
-                self.split_row(embedding, row, codes, parts);
-                parts.iter().sum()
+    /// What the embedding does not hold: how far a number is outside of the training values, and, for norms, that a category was never seen.
+    fn add_evidence(&self, rows: &Encoded, row: usize, parts: &mut [f64]) {
+        if let Some(bins) = &self.bins {
+            for (number, z) in rows.numbers(row).iter().enumerate() {
+                parts[number] += bins.excess(number, *z);
             }
-            FittedHead::Norms(head) => {
-                let unseen = codes.iter().filter(|code| **code == UNSEEN).count() as f64;
-                head.anomaly_of(embedding.norms(row), n_cells(&self.layout)) + unseen * self.unseen_surprise()
+        }
+        if matches!(self.head, FittedHead::Norms(_)) {
+            for (group, _) in rows.codes(row).iter().enumerate().filter(|(_, code)| **code == UNSEEN) {
+                parts[self.outer.n_numbers() + group] += self.unseen_surprise();
             }
         }
     }
@@ -231,6 +253,7 @@ impl Gnsm {
             n_training_rows: self.n_training_rows,
             curve: self.curve.clone(),
             ending: self.ending,
+            bins: self.bins.clone(),
             standardizer,
             density,
         })
@@ -238,13 +261,20 @@ impl Gnsm {
 
     pub(crate) fn load(
         content: serde_json::Value,
-        layout: &Layout,
+        outer: &Layout,
         tensors: &mut Tensors,
     ) -> std::result::Result<Self, String> {
         let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
         let config = stored.config;
         config.validate().map_err(|error| error.to_string())?;
         let levels = Levels::new(&config.levels).map_err(|error| error.to_string())?;
+        if stored.bins.is_some() != config.bins {
+            return Err("the bins and the settings do not fit together".into());
+        }
+        if let Some(bins) = &stored.bins {
+            bins.validate(outer)?;
+        }
+        let layout = &stored.bins.as_ref().map_or_else(|| outer.clone(), |bins| bins.layout(outer));
         let ends = config.ends(layout);
         let n_parameters = ResidualNetwork::n_parameters(config.network, ends)?;
         let parameters = tensors.take("network.parameters", n_parameters)?;
@@ -270,7 +300,9 @@ impl Gnsm {
             network: ResidualNetwork::from_parts(config.network, ends, frequencies, parameters),
             config,
             levels,
+            outer: outer.clone(),
             layout: layout.clone(),
+            bins: stored.bins,
             spread,
             n_training_rows: stored.n_training_rows,
             head,
@@ -286,11 +318,11 @@ impl Detector for Gnsm {
         let all: Vec<usize> = (0..rows.n_rows()).collect();
         for block in all.chunks(BLOCK) {
             let rows = rows.select(block);
-            let embedding = self.embedder(self.point()).embed(&rows);
+            let embedding = self.embedder(self.point()).embed(&binned(self.bins.as_ref(), &rows));
             scores.par_extend(
                 (0..block.len())
                     .into_par_iter()
-                    .map_init(Vec::new, |parts, row| self.score_row(&embedding, row, rows.codes(row), parts)),
+                    .map_init(Vec::new, |parts, row| self.score_row(&embedding, row, &rows, parts)),
             );
         }
         scores
@@ -299,20 +331,38 @@ impl Detector for Gnsm {
     fn split(&self, rows: &Encoded) -> Split {
         let n_cells = n_cells(&self.layout);
         let (mut base, mut parts) = (Vec::new(), Vec::with_capacity(rows.n_rows() * n_cells));
-        let embedding = self.embedder(self.point()).embed(rows);
+        let embedding = self.embedder(self.point()).embed(&binned(self.bins.as_ref(), rows));
         for row in 0..rows.n_rows() {
-            base.push(self.split_row(&embedding, row, rows.codes(row), &mut parts));
+            base.push(self.split_row(&embedding, row, rows, &mut parts));
         }
         Split { base, parts, n_cells }
     }
 
-    fn expectations(&self, rows: &Encoded) -> Option<Vec<f32>> {
-        Some(self.embedder(Point::Centre).expectations(rows))
+    fn expected(&self, rows: &Encoded) -> Option<Expected> {
+        let embedder = self.embedder(Point::Centre);
+        let inner = binned(self.bins.as_ref(), rows);
+        // Only a posterior can be asked about a cell that is not shown.
+        let hidden = self.config.parameterisation == Parameterisation::Posterior && self.bins.is_some();
+        let all = if hidden { embedder.expectations_from_the_rest(&inner) } else { embedder.expectations(&inner, 0) };
+        let n_numbers = self.outer.n_numbers();
+        let (mut ranges, mut probabilities) = (Vec::new(), Vec::new());
+        for row in all.chunks_exact(self.layout.width()) {
+            for number in 0..n_numbers {
+                let reach = RANGE * self.spread.get(number).map_or(0.0, |spread| spread.sqrt());
+                ranges.push(self.bins.as_ref().map_or_else(
+                    || [row[number] - reach, row[number] + reach],
+                    |bins| bins.expected_range(number, &row[self.layout.group(number)]),
+                ));
+            }
+            probabilities.extend_from_slice(&row[self.layout.width() + n_numbers - self.outer.width()..]);
+        }
+        Some(Expected { ranges, probabilities })
     }
+}
 
-    fn number_spread(&self, number: usize) -> Option<f64> {
-        self.spread.get(number).map(|spread| f64::from(*spread).sqrt())
-    }
+/// Rows as the network sees them.
+fn binned(bins: Option<&Bins>, rows: &Encoded) -> Encoded {
+    bins.map_or_else(|| rows.clone(), |bins| bins.encode(rows))
 }
 
 /// The distinct rows and how often each occurs.
