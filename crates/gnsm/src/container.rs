@@ -28,6 +28,11 @@ impl Tensors {
         self.0.insert(name.to_owned(), values);
     }
 
+    /// The length of an array; 0 if it is not there.
+    pub fn length(&self, name: &str) -> usize {
+        self.0.get(name).map_or(0, Vec::len)
+    }
+
     /// Takes an array out, if it is there with this length and holds finite numbers.
     pub fn take(&mut self, name: &str, length: usize) -> std::result::Result<Vec<f32>, String> {
         let values = self.0.remove(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;

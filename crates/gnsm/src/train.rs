@@ -218,6 +218,9 @@ pub fn train(
     let mut optimiser = Optimiser::new(config.optimiser, trainer.network.parameters());
     let (mut best, mut since_best, mut curve) = (None::<(f64, Vec<f32>)>, 0, Vec::new());
     if let Some(state) = resume {
+        if state.parameters.len() != trainer.network.parameters().len() {
+            return Err(Error::fit("the checkpoint is of another network", "remove it and start over"));
+        }
         trainer.network.set_parameters(&state.parameters);
         (optimiser, best, since_best, curve) = (state.optimiser, state.best, state.since_best, state.curve);
     }

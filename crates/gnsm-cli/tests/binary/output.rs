@@ -48,7 +48,7 @@ fn all_formats_say_the_same() {
     let folder = Folder::with_model();
     folder.write("new.csv", claims(1, 30) + ODD);
     let csv = folder.run(&["score", "claims.gnsm", "new.csv", "--explain", "2"]).succeeded().stdout;
-    insta::assert_snapshot!("score_csv", shape(&csv.lines().take(3).collect::<Vec<_>>().join("\n")));
+    assert_eq!(csv.lines().next(), Some("row,score,p_value,anomaly,reason_1,reason_2"));
     let run = folder.run(&["score", "claims.gnsm", "new.csv", "--explain", "2", "-o", "out.jsonl"]).succeeded();
     assert_eq!(run.stdout, "");
     let jsonl = folder.text("out.jsonl");
@@ -75,7 +75,9 @@ fn all_formats_say_the_same() {
         assert!(run.stderr.contains(column), "{column}: {}", run.stderr);
     }
     let table = folder.run(&["score", "claims.gnsm", "new.csv", "--output-format", "table"]).succeeded().stdout;
-    insta::assert_snapshot!("score_table", shape(&table.lines().take(2).collect::<Vec<_>>().join("\n")));
+    let first: Vec<&str> = table.lines().next().expect("a header").split_whitespace().collect();
+    assert_eq!(first, ["row", "score", "p_value", "anomaly"]);
+    assert!(table.lines().skip(1).all(|line| line.split_whitespace().count() == 4), "{table}");
 }
 
 #[test]
