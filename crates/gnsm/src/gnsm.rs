@@ -315,7 +315,7 @@ impl Gnsm {
     }
 
     fn measure_spread(&self, rows: &Encoded) -> Vec<f32> {
-        let (distinct, counts) = counted(rows);
+        let (distinct, counts) = rows.counted();
         let sums = self.embedder(self.point()).squared_corrections(&distinct, &counts);
         let n = rows.n_rows().max(1) as f64;
         sums.iter().map(|sum| ((sum / n) as f32).max(SMALLEST_SPREAD)).collect()
@@ -324,7 +324,7 @@ impl Gnsm {
     /// Fits the density to the score norms of training and validation rows.
     fn fit_density(&self, kind: DensityKind, training: &Encoded, validation: &Encoded, seed: u64) -> Result<NormsHead> {
         let (n_levels, n_cells) = (self.levels.count(), n_cells(&self.layout));
-        let (distinct, counts) = counted(&training.concat(validation));
+        let (distinct, counts) = training.concat(validation).counted();
         // A stride keeps the order, and with it the mix, of the distinct rows.
         let stride = distinct.n_rows().div_ceil(DENSITY_ROWS).max(1);
         let kept: Vec<usize> = (0..distinct.n_rows()).step_by(stride).collect();
@@ -541,14 +541,6 @@ impl NormsHead {
 /// η: the squared norm of the whole score at each level.
 fn level_norms(cells: &[f32], n_cells: usize) -> impl Iterator<Item = f64> + '_ {
     cells.chunks_exact(n_cells).map(|cells| cells.iter().map(|cell| f64::from(*cell)).sum())
-}
-
-/// The distinct rows and how often each occurs.
-fn counted(rows: &Encoded) -> (Encoded, Vec<f64>) {
-    let (firsts, of_row) = rows.distinct();
-    let mut counts = vec![0.0; firsts.len()];
-    of_row.iter().for_each(|&which| counts[which as usize] += 1.0);
-    (rows.select(&firsts), counts)
 }
 
 /// log of each category's share of the rows, with half a row added; zero for numbers.

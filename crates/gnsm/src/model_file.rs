@@ -165,7 +165,9 @@ pub(crate) fn load_checkpoint(
             advice: "give the same ones again, or remove it and start over".into(),
         });
     }
-    let Method::Gnsm(config) = method;
+    let Method::Gnsm(config) = method else {
+        return Err(unusable(path, format!("method `{}` is fitted in one go and has no checkpoints", method.name())));
+    };
     let mut state = || {
         let n = ResidualNetwork::n_parameters(config.network, config.ends(layout))?;
         let parameters = tensors.take("parameters", n)?;
