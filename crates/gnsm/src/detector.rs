@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::baselines::{Marginals, NoSettings};
+use crate::baselines::{Marginals, NoSettings, RowCount};
 use crate::container::Tensors;
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
@@ -151,6 +151,8 @@ methods! {
     "gnsm": Gnsm(GnsmConfig) => Gnsm;
     /// The surprise of each cell by itself.
     "marginals": Marginals(NoSettings) => Marginals;
+    /// How often the whole row was seen.
+    "row-count": RowCount(NoSettings) => RowCount;
 }
 
 #[cfg(test)]

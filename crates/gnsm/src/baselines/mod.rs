@@ -4,8 +4,10 @@
 //! distinct row once with its count. Most scores are sums over the cells of a row ([`ScoreByCell`]); where one is not, its file says what
 //! the parts mean.
 
+mod bins;
 
 mod marginals;
+mod row_count;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::layout::Layout;
 
 pub use marginals::Marginals;
+pub use row_count::RowCount;
 
 /// Rows that a thread takes at a time.
 const ROWS_PER_TASK: usize = 256;
