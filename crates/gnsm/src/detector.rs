@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::baselines::{Marginals, NoSettings, RowCount};
+use crate::baselines::{Marginals, NoSettings, Pca, PcaConfig, RowCount};
 use crate::container::Tensors;
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
@@ -153,6 +153,8 @@ methods! {
     "marginals": Marginals(NoSettings) => Marginals;
     /// How often the whole row was seen.
     "row-count": RowCount(NoSettings) => RowCount;
+    /// What is left of a row outside of its principal components.
+    "pca": Pca(PcaConfig) => Pca;
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 //! the parts mean.
 
 mod bins;
+mod eigen;
 
 mod marginals;
 mod row_count;
+mod pca;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::layout::Layout;
 
 pub use marginals::Marginals;
+pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
 
 /// Rows that a thread takes at a time.
@@ -97,6 +100,49 @@ fn category_counts(layout: &Layout, rows: &Encoded, counts: &[f64]) -> Vec<f64> 
         }
     }
     totals
+}
+
+/// Numbers (0 where missing) and one-hot categories (all 0 where unseen) of every row: [rows, width].
+fn encode_one_hot(layout: &Layout, rows: &Encoded) -> Vec<f64> {
+    let mut values = vec![0.0; rows.n_rows() * layout.width()];
+    for (row, values) in values.chunks_exact_mut(layout.width()).enumerate() {
+        for (place, value) in places(layout, rows.codes(row), rows.numbers(row)) {
+            values[place] = value;
+        }
+    }
+    values
+}
+
+/// The places of a one-hot row that are not 0, and what they hold.
+fn places(layout: &Layout, codes: &[u32], numbers: &[f32]) -> impl Iterator<Item = (usize, f64)> {
+    let of_numbers = numbers.iter().enumerate().filter(|(_, z)| !z.is_nan()).map(|(place, z)| (place, f64::from(*z)));
+    let of_groups = layout.groups().zip(codes).filter(|(places, code)| (**code as usize) < places.len());
+    of_numbers.chain(of_groups.map(|(places, code)| (places.start + *code as usize, 1.0)))
+}
+
+/// The distinct rows where there are at most `most`, else a systematic sample.
+///
+/// The repeated rows are thought of in a line, and `most` of them are taken at equal steps: a row is taken in proportion to its count,
+/// and its new count is how often it was hit.
+fn sample_rows(rows: &Encoded, counts: &[f64], most: usize) -> (Encoded, Vec<f64>) {
+    if counts.len() <= most {
+        return (rows.clone(), counts.to_vec());
+    }
+    let step = counts.iter().sum::<f64>() / most as f64;
+    let (mut kept, mut kept_counts) = (Vec::new(), Vec::new());
+    let (mut passed, mut taken) = (0.0, 0);
+    for (row, count) in counts.iter().enumerate() {
+        passed += count;
+        let before = taken;
+        while taken < most && (taken as f64 + 0.5) * step < passed {
+            taken += 1;
+        }
+        if taken > before {
+            kept.push(row);
+            kept_counts.push((taken - before) as f64);
+        }
+    }
+    (rows.select(&kept), kept_counts)
 }
 
 /// Refuses encodings so wide that a matrix of all pairs of places is out of the question.
