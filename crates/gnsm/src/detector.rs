@@ -8,8 +8,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::baselines::{Marginals, NoSettings, Pca, PcaConfig, RowCount};
+use crate::baselines::{Gmm, Marginals, NoSettings, Pca, PcaConfig, RowCount};
 use crate::container::Tensors;
+use crate::density::MixtureConfig;
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::gnsm::{Gnsm, GnsmConfig};
@@ -155,6 +156,8 @@ methods! {
     "row-count": RowCount(NoSettings) => RowCount;
     /// What is left of a row outside of its principal components.
     "pca": Pca(PcaConfig) => Pca;
+    /// A Gaussian mixture on the one-hot encoding.
+    "gmm": Gmm(MixtureConfig) => Gmm;
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod eigen;
 mod marginals;
 mod row_count;
 mod pca;
+mod gmm;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 
+pub use gmm::Gmm;
 pub use marginals::Marginals;
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
