@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::baselines::{Gmm, Marginals, NoSettings, Pca, PcaConfig, RowCount};
+use crate::baselines::{Ecod, Gmm, Marginals, NoSettings, Pca, PcaConfig, RowCount};
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
 use crate::encode::Encoded;
@@ -158,6 +158,8 @@ methods! {
     "pca": Pca(PcaConfig) => Pca;
     /// A Gaussian mixture on the one-hot encoding.
     "gmm": Gmm(MixtureConfig) => Gmm;
+    /// Tail probabilities of each column by itself.
+    "ecod": Ecod(NoSettings) => Ecod;
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod marginals;
 mod row_count;
 mod pca;
 mod gmm;
+mod ecod;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,7 @@ use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 
+pub use ecod::Ecod;
 pub use gmm::Gmm;
 pub use marginals::Marginals;
 pub use pca::{Pca, PcaConfig};
