@@ -8,7 +8,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::baselines::{Ecod, Gmm, Marginals, NoSettings, Pca, PcaConfig, RowCount};
+use crate::baselines::{
+    Ecod, Gmm, IsolationForest, IsolationForestConfig, Marginals, NoSettings, Pca, PcaConfig, RowCount,
+};
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
 use crate::encode::Encoded;
@@ -160,6 +162,8 @@ methods! {
     "gmm": Gmm(MixtureConfig) => Gmm;
     /// Tail probabilities of each column by itself.
     "ecod": Ecod(NoSettings) => Ecod;
+    /// How few random cuts set a row apart.
+    "isolation-forest": IsolationForest(IsolationForestConfig) => IsolationForest;
 }
 
 #[cfg(test)]

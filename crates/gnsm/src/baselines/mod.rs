@@ -12,6 +12,7 @@ mod row_count;
 mod pca;
 mod gmm;
 mod ecod;
+mod isolation_forest;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ use crate::layout::Layout;
 
 pub use ecod::Ecod;
 pub use gmm::Gmm;
+pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
 pub use marginals::Marginals;
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
