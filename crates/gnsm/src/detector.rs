@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::baselines::{
-    Ecod, Gmm, IsolationForest, IsolationForestConfig, Marginals, NoSettings, Pca, PcaConfig, RowCount,
+    Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, Pca, PcaConfig, RowCount,
 };
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
@@ -164,6 +164,8 @@ methods! {
     "ecod": Ecod(NoSettings) => Ecod;
     /// How few random cuts set a row apart.
     "isolation-forest": IsolationForest(IsolationForestConfig) => IsolationForest;
+    /// The distance to the k-th nearest training row.
+    "knn": Knn(KnnConfig) => Knn;
 }
 
 #[cfg(test)]

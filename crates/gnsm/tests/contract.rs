@@ -222,7 +222,8 @@ fn tiny_and_constant_rows_are_learned_from() -> Result<()> {
             );
             let scores = fitted.detector().score(&rows.concat(&unseen));
             assert!(scores.iter().all(|score| score.is_finite()), "{name}, case {case}: {scores:?}");
-            assert!(scores[rows.n_rows()] > scores[0], "{name}, case {case}: {scores:?}");
+            // Not more than: with fewer rows than neighbours, every row is as far as it can be.
+            assert!(scores[rows.n_rows()] >= scores[0], "{name}, case {case}: {scores:?}");
         }
         Ok(())
     })

@@ -6,6 +6,7 @@
 
 mod bins;
 mod eigen;
+mod stored_rows;
 
 mod marginals;
 mod row_count;
@@ -13,6 +14,7 @@ mod pca;
 mod gmm;
 mod ecod;
 mod isolation_forest;
+mod knn;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,7 @@ use crate::layout::Layout;
 pub use ecod::Ecod;
 pub use gmm::Gmm;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
+pub use knn::{Distance, Knn, KnnConfig};
 pub use marginals::Marginals;
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
