@@ -9,7 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::baselines::{
-    Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, Pca, PcaConfig, RowCount,
+    Cbrw, CbrwConfig, Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, Pca,
+    PcaConfig, RowCount,
 };
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
@@ -166,6 +167,8 @@ methods! {
     "isolation-forest": IsolationForest(IsolationForestConfig) => IsolationForest;
     /// The distance to the k-th nearest training row.
     "knn": Knn(KnnConfig) => Knn;
+    /// Coupled biased random walks between values that occur together.
+    "cbrw": Cbrw(CbrwConfig) => Cbrw;
 }
 
 #[cfg(test)]

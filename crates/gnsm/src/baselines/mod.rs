@@ -15,6 +15,7 @@ mod gmm;
 mod ecod;
 mod isolation_forest;
 mod knn;
+mod cbrw;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 
+pub use cbrw::{Cbrw, CbrwConfig};
 pub use ecod::Ecod;
 pub use gmm::Gmm;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
