@@ -9,8 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::baselines::{
-    Cbrw, CbrwConfig, Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, Pca,
-    PcaConfig, RowCount,
+    Cbrw, CbrwConfig, Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, OcSvm,
+    OcSvmConfig, Pca, PcaConfig, RowCount,
 };
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
@@ -169,6 +169,8 @@ methods! {
     "knn": Knn(KnnConfig) => Knn;
     /// Coupled biased random walks between values that occur together.
     "cbrw": Cbrw(CbrwConfig) => Cbrw;
+    /// A one-class support vector machine.
+    "ocsvm": OcSvm(OcSvmConfig) => OcSvm;
 }
 
 #[cfg(test)]

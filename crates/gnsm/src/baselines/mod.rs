@@ -16,6 +16,7 @@ mod ecod;
 mod isolation_forest;
 mod knn;
 mod cbrw;
+mod ocsvm;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ pub use gmm::Gmm;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
 pub use knn::{Distance, Knn, KnnConfig};
 pub use marginals::Marginals;
+pub use ocsvm::{OcSvm, OcSvmConfig};
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
 
