@@ -9,8 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::baselines::{
-    Cbrw, CbrwConfig, Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, OcSvm,
-    OcSvmConfig, Pca, PcaConfig, RowCount,
+    Cbrw, CbrwConfig, Comprex, Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals,
+    NoSettings, OcSvm, OcSvmConfig, Pca, PcaConfig, RowCount,
 };
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
@@ -171,6 +171,8 @@ methods! {
     "cbrw": Cbrw(CbrwConfig) => Cbrw;
     /// A one-class support vector machine.
     "ocsvm": OcSvm(OcSvmConfig) => OcSvm;
+    /// The length of a row in patterns of the training rows.
+    "comprex": Comprex(NoSettings) => Comprex;
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod isolation_forest;
 mod knn;
 mod cbrw;
 mod ocsvm;
+mod comprex;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::layout::Layout;
 
 pub use cbrw::{Cbrw, CbrwConfig};
+pub use comprex::Comprex;
 pub use ecod::Ecod;
 pub use gmm::Gmm;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
