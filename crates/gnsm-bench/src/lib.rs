@@ -1,3 +1,5 @@
 //! The paper's benchmarks and the comparisons with other packages. Never published.
 
 pub mod protocol;
+pub mod tabular;
+mod paper;

@@ -43,7 +43,10 @@ impl DataSet {
     pub fn read(path: &Path) -> Result<Self> {
         let table = read_table(path, &ReadOptions::default())?;
         let label = table.column(LABEL).ok_or_else(|| {
-            Error::schema(format!("{} has no column `{LABEL}`", path.display()), "mark anomalies with 1 in such a column")
+            Error::schema(
+                format!("{} has no column `{LABEL}`", path.display()),
+                "mark anomalies with 1 in such a column",
+            )
         })?;
         let (anomalies, inliers): (Vec<usize>, Vec<usize>) =
             (0..table.n_rows()).partition(|&row| label.values.text(row).as_deref() == Some("1"));

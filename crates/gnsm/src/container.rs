@@ -106,14 +106,14 @@ impl Tensors {
         self.0.keys().cloned().collect()
     }
 
-    /// Takes the last number of an array away.
+    /// Takes the last number of an array away, if it has one.
     #[cfg(test)]
-    pub fn shorten(&mut self, name: &str) {
+    pub fn shorten(&mut self, name: &str) -> bool {
         match self.0.get_mut(name) {
-            Some(Array::F32(values)) => drop(values.pop()),
-            Some(Array::F64(values)) => drop(values.pop()),
-            Some(Array::U32(values)) => drop(values.pop()),
-            None => {}
+            Some(Array::F32(values)) => values.pop().is_some(),
+            Some(Array::F64(values)) => values.pop().is_some(),
+            Some(Array::U32(values)) => values.pop().is_some(),
+            None => false,
         }
     }
 
@@ -236,7 +236,8 @@ pub(crate) fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents,
             .ok_or_else(|| (format!("tensor `{name}` has the unknown type {:?}", view.dtype()), DAMAGED))?;
         tensors.0.insert(name, array);
     }
-    if hash(envelope.content.get(), &tensors) != envelope.blake3 {
+    // A fuzzer cannot forge the hash; what lies behind it must hold all the same.
+    if !cfg!(fuzzing) && hash(envelope.content.get(), &tensors) != envelope.blake3 {
         return Err(("its contents do not match their hash".into(), DAMAGED));
     }
     Ok(Contents { content: envelope.content.get().to_owned(), tensors, blake3: envelope.blake3 })

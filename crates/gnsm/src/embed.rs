@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::encode::Encoded;
-use crate::layout::{Layout, UNSEEN};
+use crate::layout::{ABSENT, Layout, UNSEEN};
 use crate::network::ResidualNetwork;
 use crate::network::math::ln;
 use crate::noise::objective::{Loss, Parameterisation};
@@ -93,11 +93,11 @@ impl Embedder<'_> {
         Embedding { n_levels, n_cells, values }
     }
 
-    /// What the network expects in each place, [rows, width]: the category's distribution, averaged over the levels; for a number the
-    /// denoised value at the noisiest level.
-    pub fn expectations(&self, rows: &Encoded) -> Vec<f32> {
+    /// What the network expects in each place, [rows, width]: the category's distribution, averaged over the levels from `first_level` on; for
+    /// a number the denoised value at the noisiest level.
+    pub fn expectations(&self, rows: &Encoded, first_level: usize) -> Vec<f32> {
         let (width, n_numbers) = (self.layout.width(), self.layout.n_numbers());
-        let share = 1.0 / self.levels.count() as f32;
+        let share = 1.0 / (self.levels.count() - first_level) as f32;
         let mut values = vec![0.0; rows.n_rows() * width];
         self.network.for_each_row(
             &mut values,
@@ -110,6 +110,9 @@ impl Embedder<'_> {
                         out[i] = shown + self.correction(level, logits[i]);
                     }
                 }
+                if level < first_level {
+                    return;
+                }
                 let mut probabilities = Scratch::default();
                 for (group, places) in self.layout.groups().enumerate() {
                     let probabilities = probabilities.slice(places.len());
@@ -120,6 +123,31 @@ impl Embedder<'_> {
                 }
             },
         );
+        values
+    }
+
+    /// [`Self::expectations`] of each group with the group itself hidden: what the rest of the row says about it, [rows, width].
+    ///
+    /// Only the less noisy half of the levels counts, where the rest of the row can be seen.
+    pub fn expectations_from_the_rest(&self, rows: &Encoded) -> Vec<f32> {
+        let (width, n_groups) = (self.layout.width(), self.layout.n_groups());
+        let codes = (0..rows.n_rows() * n_groups)
+            .flat_map(|which| {
+                let (row, hidden) = (which / n_groups, which % n_groups);
+                rows.codes(row)
+                    .iter()
+                    .enumerate()
+                    .map(move |(group, code)| if group == hidden { ABSENT } else { *code })
+            })
+            .collect();
+        let hidden = Encoded::new(rows.n_rows() * n_groups, codes, Vec::new());
+        let all = self.expectations(&hidden, self.levels.count() / 2);
+        let mut values = vec![0.0; rows.n_rows() * width];
+        for (which, expected) in all.chunks_exact(width).enumerate() {
+            let (row, group) = (which / n_groups, which % n_groups);
+            let places = self.layout.group(group);
+            values[row * width..][places.clone()].copy_from_slice(&expected[places]);
+        }
         values
     }
 
@@ -169,7 +197,7 @@ impl Embedder<'_> {
     fn point(&self, x: &mut [f32], code: u32, level: usize) {
         let alpha = self.levels.log_alpha(level, x.len());
         match (code, self.point) {
-            (UNSEEN, _) => concrete::unknown(x),
+            (UNSEEN | ABSENT, _) => concrete::unknown(x),
             (code, Point::Clean) => concrete::clean(x, code as usize, alpha),
             (code, Point::Centre) => concrete::centre(x, code as usize, alpha, self.levels.lambda(level)),
         }
@@ -222,6 +250,7 @@ impl Embedder<'_> {
             self.posterior(posterior, code, level, logits);
             surprises[n_numbers + group] = match code {
                 UNSEEN => self.unseen,
+                ABSENT => 0.0,
                 code => -ln(posterior[code as usize].max(f32::MIN_POSITIVE)),
             };
             let softmax = softmax.slice(k);
@@ -272,5 +301,142 @@ impl Scratch {
             self.large.resize(n, 0.0);
         }
         &mut self.large[..n]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Ends, NetworkSize};
+    use crate::noise::{LevelsConfig, Smoothing, stream};
+
+    const ENDS: Ends = Ends { inputs: 6, outputs: 6, levels: 3 };
+
+    fn levels(smoothing: Smoothing) -> Levels {
+        let config =
+            LevelsConfig { count: 3, lambda_min: 2.0, lambda_max: 20.0, sigma_min: 0.1, sigma_max: 1.0, smoothing };
+        Levels::new(&config).expect("a valid schedule")
+    }
+
+    /// Everything again from the definitions, in double precision, one row and level at a time.
+    struct Plain<'a>(Embedder<'a>);
+
+    impl Plain<'_> {
+        fn log_alpha(&self, level: usize, k: usize, category: usize) -> Vec<f64> {
+            let alpha = self.0.levels.log_alpha(level, k);
+            (0..k).map(|i| f64::from(if i == category { alpha.on } else { alpha.off })).collect()
+        }
+
+        fn point(&self, level: usize, k: usize, code: u32) -> Vec<f64> {
+            let temperature = match self.0.point {
+                Point::Clean => 1.0,
+                Point::Centre => f64::from(self.0.levels.lambda(level)),
+            };
+            let logits: Vec<f64> = match code {
+                UNSEEN => vec![0.0; k],
+                code => self.log_alpha(level, k, code as usize).iter().map(|a| a / temperature).collect(),
+            };
+            softmax(&logits).iter().map(|p| p.ln()).collect()
+        }
+
+        /// (squared norm, surprise) of a group.
+        fn group(&self, level: usize, code: u32, logits: &[f64]) -> (f64, f64) {
+            let (k, lambda) = (logits.len(), f64::from(self.0.levels.lambda(level)));
+            let x = self.point(level, k, code);
+            let (posterior, noise) = match self.0.parameterisation {
+                Parameterisation::Noise => {
+                    let shifted: Vec<f64> = logits.iter().zip(&x).map(|(e, x)| e + lambda * x).collect();
+                    (softmax(&shifted), softmax(logits))
+                }
+                Parameterisation::Posterior => {
+                    let posterior = softmax(logits);
+                    let mut noise = vec![0.0; k];
+                    for (category, weight) in posterior.iter().enumerate() {
+                        let alpha = self.log_alpha(level, k, category);
+                        let epsilon: Vec<f64> = alpha.iter().zip(&x).map(|(a, x)| a - lambda * x).collect();
+                        noise.iter_mut().zip(softmax(&epsilon)).for_each(|(sum, p)| *sum += weight * p);
+                    }
+                    (posterior, noise)
+                }
+            };
+            let norm = noise.iter().map(|p| (-lambda + lambda * k as f64 * p).powi(2)).sum();
+            let surprise = if code == UNSEEN { f64::from(self.0.unseen) } else { -posterior[code as usize].ln() };
+            (norm, surprise)
+        }
+    }
+
+    fn softmax(logits: &[f64]) -> Vec<f64> {
+        let total: f64 = logits.iter().map(|x| x.exp()).sum();
+        logits.iter().map(|x| x.exp() / total).collect()
+    }
+
+    #[test]
+    fn embedding_agrees_with_the_definitions() {
+        let layout = Layout::new(1, vec![3, 2]);
+        let size = NetworkSize { width: 16, depth: 1, embedding: 4 };
+        let network = ResidualNetwork::new(size, ENDS, None, &mut stream(1, 2, 3, 4));
+        let rows = Encoded::new(3, vec![0, 1, UNSEEN, 0, 2, 1], vec![0.7, -1.5, f32::NAN]);
+        let spread = [0.5, 0.25, 2.0];
+        for parameterisation in [Parameterisation::Noise, Parameterisation::Posterior] {
+            for (point, smoothing) in [
+                (Point::Clean, Smoothing::Fixed { delta: 1e-3 }),
+                (Point::Centre, Smoothing::Growing { first: 0.9, last: 0.1 }),
+            ] {
+                let levels = levels(smoothing);
+                let (network, levels, layout, spread) = (&network, &levels, &layout, &spread);
+                let embedder = Embedder { network, levels, layout, parameterisation, point, spread, unseen: 4.5 };
+                let embedding = embedder.embed(&rows);
+                let mut logits = vec![0.0; 3 * 3 * 6];
+                network.for_each_row(
+                    &mut logits,
+                    18,
+                    |row, level, input| embedder.show(&rows, row, level, input),
+                    |out, _, level, values| out[level * 6..][..6].copy_from_slice(values),
+                );
+                for row in 0..3 {
+                    for level in 0..3 {
+                        let output: Vec<f64> =
+                            logits[row * 18 + level * 6..][..6].iter().map(|v| f64::from(*v)).collect();
+                        let sigma = f64::from(levels.sigma(level));
+                        let score = match parameterisation {
+                            Parameterisation::Noise => output[0],
+                            Parameterisation::Posterior => -output[0] / sigma,
+                        };
+                        let score = if rows.numbers(row)[0].is_nan() { 0.0 } else { score };
+                        let distance = (sigma * sigma * score).powi(2);
+                        let mut expected = vec![(score * score, 0.5 * distance / f64::from(spread[level]))];
+                        for (group, places) in layout.groups().enumerate() {
+                            expected.push(Plain(embedder).group(level, rows.codes(row)[group], &output[places]));
+                        }
+                        for (cell, (norm, surprise)) in expected.into_iter().enumerate() {
+                            let at = level * 3 + cell;
+                            let (n, s) = (f64::from(embedding.norms(row)[at]), f64::from(embedding.surprises(row)[at]));
+                            assert!((n - norm).abs() < 1e-3 * norm.max(1.0), "norm {n} {norm}");
+                            assert!((s - surprise).abs() < 1e-3 * surprise.max(1.0), "surprise {s} {surprise}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn expectations_are_distributions() {
+        let layout = Layout::new(1, vec![3, 2]);
+        let size = NetworkSize { width: 16, depth: 1, embedding: 4 };
+        let network = ResidualNetwork::new(size, ENDS, None, &mut stream(1, 2, 3, 4));
+        let rows = Encoded::new(1, vec![2, UNSEEN], vec![0.7]);
+        let embedder = Embedder {
+            network: &network,
+            levels: &levels(Smoothing::Growing { first: 0.9, last: 0.1 }),
+            layout: &layout,
+            parameterisation: Parameterisation::Posterior,
+            point: Point::Centre,
+            spread: &[1.0; 3],
+            unseen: 4.5,
+        };
+        let expected = embedder.expectations(&rows, 0);
+        assert!((expected[1..4].iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        assert!((expected[4..6].iter().sum::<f32>() - 1.0).abs() < 1e-5);
     }
 }

@@ -6,8 +6,10 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The code of a category that training never saw.
+/// The code of a category that training never saw: evidence.
 pub const UNSEEN: u32 = u32::MAX;
+/// The code of a cell about which nothing is asked and nothing is told.
+pub const ABSENT: u32 = u32::MAX - 1;
 
 /// The shape of an encoded row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use crate::reason::{self, Explanation};
 use crate::schema::{ColumnChoices, Schema};
 use crate::table::Table;
 use crate::threshold::Calibration;
-use crate::train::{Run, Watcher};
+use crate::train::{Run, Saver, Watcher};
 
 /// The name of the random stream that deals out rows.
 const DEAL: u64 = 4;
@@ -21,6 +21,10 @@ const DEAL: u64 = 4;
 const FEWEST_ROWS: usize = 20;
 /// Rows that calibrate, at the most; more would not change a p-value worth printing.
 const MOST_CALIBRATION_ROWS: usize = 20_000;
+/// Rows explained at a time: the parts of all their cells at all levels are held at once.
+const EXPLAINED_AT_ONCE: usize = 1024;
+/// Seconds between two checkpoints, at the least.
+const CHECKPOINT_SECONDS: f64 = 2.0;
 /// Rows that validate, at the most.
 const MOST_VALIDATION_ROWS: usize = 10_000;
 
@@ -49,6 +53,8 @@ pub struct FitReport {
     pub rows: [u64; 3],
     /// Rows left out because their label says anomaly.
     pub labelled_anomalies: u64,
+    /// The column that held labels and was not learned from.
+    pub label: Option<String>,
     /// The seed.
     pub seed: u64,
 }
@@ -92,13 +98,15 @@ impl Model {
             ));
         }
         let calibration = encoded.select(&calibration);
-        let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
         let report = FitReport {
             rows: [&training, &validation, &calibration].map(|rows| rows.n_rows() as u64),
             labelled_anomalies,
+            label: options.choices.label.clone(),
             seed: options.seed,
         };
-        let scores = score_distinct(&fitted, &calibration);
+        watcher.begin(encoder.schema(), &report);
+        let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
+        let scores = fitted.score_distinct(&calibration);
         let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
         Ok(Self { encoder, fitted, calibration, report, hash: None })
     }
@@ -147,14 +155,17 @@ impl Model {
     /// A score and p-value for each row of a batch; distinct rows are computed once.
     pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
         let rows = self.encoder.encode(table)?;
-        let scores = score_distinct(&self.fitted, &rows);
+        let scores = self.fitted.score_distinct(&rows);
         Ok(scores.into_iter().map(|score| Scored { score, p_value: self.calibration.p_value(score) }).collect())
     }
 
-    /// The reasons for these rows of a batch.
+    /// The reasons for these rows of a batch; distinct rows are computed once, a block at a time.
     pub fn explain(&self, table: &Table, rows: &[usize]) -> Result<Vec<Explanation>> {
-        let encoded = self.encoder.encode(table)?.select(rows);
-        Ok(reason::explain(&self.encoder, self.fitted.detector(), table, &encoded, rows))
+        let encoded = self.encoder.encode(table)?;
+        let explain = |block: &[usize]| {
+            reason::explain(&self.encoder, self.fitted.detector(), table, &encoded.select(block), block)
+        };
+        Ok(rows.chunks(EXPLAINED_AT_ONCE).flat_map(explain).collect())
     }
 }
 
@@ -209,13 +220,7 @@ fn fit_with_checkpoint(
         None
     };
     let mut save = |state: &_| model_file::save_checkpoint(path, &fingerprint, state);
-    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume, save: Some(&mut save), watcher };
+    let save = Some(Saver { seconds: CHECKPOINT_SECONDS, save: &mut save });
+    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume, save, watcher };
     method.fit(encoder.layout(), training, validation, run)
-}
-
-/// Scores all rows, computing each distinct one once.
-fn score_distinct(fitted: &Fitted, rows: &Encoded) -> Vec<f64> {
-    let (firsts, of_row) = rows.distinct();
-    let scores = fitted.detector().score(&rows.select(&firsts));
-    of_row.into_iter().map(|which| scores[which as usize]).collect()
 }

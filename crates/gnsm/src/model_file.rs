@@ -47,7 +47,7 @@ pub(crate) fn save(model: &Model, path: &Path) -> Result<String> {
 /// Reads a model.
 pub(crate) fn load(path: &Path) -> Result<Model> {
     let contents = container::read(path, MODEL)?;
-    from_contents(contents).map_err(|problem| unusable(path, problem))
+    from_contents(contents).map_err(|problem| unusable(path, &problem))
 }
 
 /// A model from the bytes of a file; what fuzzing and a server need.
@@ -58,7 +58,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
         problem,
         advice: advice.to_owned(),
     })?;
-    from_contents(contents).map_err(|problem| unusable(path, problem))
+    from_contents(contents).map_err(|problem| unusable(path, &problem))
 }
 
 fn from_contents(contents: Contents) -> std::result::Result<Model, String> {
@@ -99,7 +99,7 @@ fn check_schema(schema: &Schema) -> std::result::Result<(), String> {
     Ok(())
 }
 
-fn unusable(path: &Path, problem: String) -> Error {
+fn unusable(path: &Path, problem: &str) -> Error {
     Error::ModelFile {
         path: path.to_path_buf(),
         problem: format!("its contents do not fit together ({problem})"),
@@ -157,7 +157,7 @@ pub(crate) fn load_checkpoint(
 ) -> Result<TrainingState> {
     let Contents { content, mut tensors, .. } = container::read(path, CHECKPOINT)?;
     let content: CheckpointContent =
-        serde_json::from_str(&content).map_err(|error| unusable(path, error.to_string()))?;
+        serde_json::from_str(&content).map_err(|error| unusable(path, &error.to_string()))?;
     if content.fingerprint != fingerprint {
         return Err(Error::ModelFile {
             path: path.to_path_buf(),
@@ -166,7 +166,8 @@ pub(crate) fn load_checkpoint(
         });
     }
     let Method::Gnsm(config) = method else {
-        return Err(unusable(path, format!("method `{}` is fitted in one go and has no checkpoints", method.name())));
+        let problem = format!("method `{}` is fitted in one go and has no checkpoints", method.name());
+        return Err(unusable(path, &problem));
     };
     let mut state = || {
         let n = ResidualNetwork::n_parameters(config.network, config.ends(layout))?;
@@ -182,5 +183,5 @@ pub(crate) fn load_checkpoint(
         };
         Ok(TrainingState { parameters, optimiser, best, since_best: content.since_best, curve: content.curve.clone() })
     };
-    state().map_err(|problem| unusable(path, problem))
+    state().map_err(|problem: String| unusable(path, &problem))
 }

@@ -2,20 +2,17 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::detector::{Detector, Split};
+use crate::detector::{Detector, Expected, Split};
 use crate::embed::n_cells;
 use crate::encode::{Encoded, EncodedColumn, Encoder, unscaled};
 use crate::layout::UNSEEN;
 use crate::schema::Kind;
 use crate::table::Table;
 
-/// How many spreads around the expected number its range reaches to each side.
-const RANGE: f64 = 2.0;
-
 /// One column's part of a row's score.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
     /// The column.
     pub column: String,
@@ -69,13 +66,15 @@ pub(crate) fn explain(
     rows: &Encoded,
     sources: &[usize],
 ) -> Vec<Explanation> {
-    let split = detector.split(rows);
-    let expectations = detector.expectations(rows);
-    let width = encoder.layout().width();
-    (0..rows.n_rows())
-        .map(|row| {
-            let expected = expectations.as_ref().map(|all| &all[row * width..][..width]);
-            let view = RowView { encoder, detector, table, rows, row, source: sources[row], expected };
+    let (firsts, of_row) = rows.distinct();
+    let rows = rows.select(&firsts);
+    let split = detector.split(&rows);
+    let expected = detector.expected(&rows);
+    of_row
+        .iter()
+        .zip(sources)
+        .map(|(&row, &source)| {
+            let view = RowView { encoder, table, rows: &rows, row: row as usize, source, expected: expected.as_ref() };
             view.explanation(&split)
         })
         .collect()
@@ -83,12 +82,11 @@ pub(crate) fn explain(
 
 struct RowView<'a> {
     encoder: &'a Encoder,
-    detector: &'a dyn Detector,
     table: &'a Table,
     rows: &'a Encoded,
     row: usize,
     source: usize,
-    expected: Option<&'a [f32]>,
+    expected: Option<&'a Expected>,
 }
 
 impl RowView<'_> {
@@ -123,7 +121,7 @@ impl RowView<'_> {
         };
         Reason {
             column: schema.name.clone(),
-            saw: cell.map_or_else(|| "(missing)".to_owned(), |text| text.into_owned()),
+            saw: cell.map_or_else(|| "(missing)".to_owned(), std::borrow::Cow::into_owned),
             unseen: code == UNSEEN,
             expected,
             probability,
@@ -134,7 +132,10 @@ impl RowView<'_> {
 
     fn expected_category(&self, column: &EncodedColumn) -> (Option<String>, Option<f64>) {
         let Some(expected) = self.expected else { return (None, None) };
-        let probabilities = &expected[self.encoder.layout().group(column.group)];
+        let layout = self.encoder.layout();
+        let (n_numbers, places) = (layout.n_numbers(), layout.group(column.group));
+        let of_row = &expected.probabilities[self.row * (layout.width() - n_numbers)..];
+        let probabilities = &of_row[places.start - n_numbers..places.end - n_numbers];
         let best = probabilities.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         match best {
             Some((code, probability)) => {
@@ -146,12 +147,9 @@ impl RowView<'_> {
     }
 
     fn expected_range(&self, column: &EncodedColumn, mean: f64, scale: f64) -> Option<String> {
-        let number = column.number?;
-        let centre = f64::from(self.expected?[number]);
-        let reach = RANGE * self.detector.number_spread(number)?;
-        let low = unscaled(centre - reach, mean, scale);
-        let high = unscaled(centre + reach, mean, scale);
-        Some(format!("{} to {}", short(low), short(high)))
+        let [low, high] = self.expected?.ranges[self.row * self.encoder.layout().n_numbers() + column.number?];
+        let [low, high] = [low, high].map(|limit| short(unscaled(f64::from(limit), mean, scale)));
+        Some(if low == high { low } else { format!("{low} to {high}") })
     }
 }
 

@@ -170,11 +170,8 @@ impl Schema {
 /// Names for a message: `a`, `b`, `c` and 17 more.
 pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> String {
     let names: Vec<&str> = names.collect();
-    let mut text = names.iter().take(most).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    if names.len() > most {
-        text.push_str(&format!(" and {} more", names.len() - most));
-    }
-    text
+    let shown = names.iter().take(most).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if names.len() > most { format!("{shown} and {} more", names.len() - most) } else { shown }
 }
 
 /// A number as people write it in a table; `007` and `1_000` are not numbers.
@@ -399,7 +396,9 @@ mod tests {
 
     fn text_column(cells: &[&str]) -> Table {
         let mut text = TextCells::default();
-        cells.iter().for_each(|cell| text.push(cell));
+        for cell in cells {
+            text.push(cell);
+        }
         let columns = vec![Column { name: "c".into(), values: Values::Text(text) }];
         Table { file: "f".into(), columns, lines: (2..2 + cells.len() as u64).collect(), rows_may_omit_columns: false }
     }

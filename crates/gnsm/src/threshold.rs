@@ -100,6 +100,15 @@ impl Calibration {
         (1 + at_least) as f64 / (self.rows() + 1) as f64
     }
 
+    /// The lowest calibration score that at least this part of the calibration rows does not exceed.
+    pub fn quantile(&self, part: f64) -> f64 {
+        let rows = self.rows();
+        // Rows at or below the score at a position are all that are not at or above the next one.
+        let enough = |at_least_next: u64| (rows - at_least_next) as f64 >= part * rows as f64;
+        let position = self.at_least[1..].partition_point(|&at_least| !enough(at_least));
+        self.scores[position]
+    }
+
     /// The smallest p-value that exists, 1 / (n + 1): a contamination below it flags nothing, and a false discovery
     /// rate q flags nothing until 1 / (q (n + 1)) of the scored rows are odder than every calibration row.
     pub fn smallest_p(&self) -> f64 {
@@ -237,6 +246,9 @@ mod tests {
             assert_eq!(calibration.p_value(score), expected / 10.0, "{score}");
         }
         assert_eq!(calibration.smallest_p(), 0.1);
+        for (part, expected) in [(0.0, 0.0), (0.3, 0.0), (0.34, 2.0), (0.5, 2.0), (0.88, 2.0), (0.9, 5.0), (1.0, 5.0)] {
+            assert_eq!(calibration.quantile(part), expected, "{part}");
+        }
         assert_eq!(calibration.validate(), Ok(()));
         assert!(Calibration::new([]).is_err());
         assert!(Calibration::new([(f64::NAN, 1)]).is_err());

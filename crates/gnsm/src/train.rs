@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
+use crate::model::FitReport;
 use crate::network::math::simd;
 use crate::network::{Evaluator, Optimiser, OptimiserConfig, ResidualNetwork, TILE, Task, Tile, Trainer};
 use crate::noise::objective::Loss;
 use crate::noise::{fill_gumbel, fill_normal, stream};
+use crate::schema::Schema;
 
 /// Names of the random streams.
 const TRAINING: u64 = 1;
 const VALIDATION: u64 = 2;
-/// Seconds between two checkpoints, at the least.
-const CHECKPOINT_SECONDS: f64 = 2.0;
 
 /// The loop's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -120,6 +120,9 @@ pub struct Progress {
 
 /// Watches training from outside.
 pub trait Watcher {
+    /// Called once, when the columns are understood and the rows dealt out, before training.
+    fn begin(&mut self, _schema: &Schema, _report: &FitReport) {}
+
     /// Called after every step.
     fn progress(&mut self, _progress: &Progress) {}
 
@@ -164,8 +167,13 @@ pub struct TrainingState {
     pub curve: Vec<CurvePoint>,
 }
 
-/// Saves a state so that a later run can continue from it.
-pub type Saver<'a> = &'a mut dyn FnMut(&TrainingState) -> Result<()>;
+/// Saves states so that a later run can continue from them.
+pub struct Saver<'a> {
+    /// Seconds between two states, at the least; a state is only complete after a validation.
+    pub seconds: f64,
+    /// Puts a state in a safe place.
+    pub save: &'a mut dyn FnMut(&TrainingState) -> Result<()>,
+}
 
 /// What a run needs beside its settings.
 pub struct Run<'a> {
@@ -274,12 +282,12 @@ pub fn train(
             ending = Ending::StoppedEarly;
             break;
         }
-        if let Some(save) = &mut save
+        if let Some(saver) = &mut save
             && steps_in_sum == 0
-            && last_saved.elapsed().as_secs_f64() > CHECKPOINT_SECONDS
+            && last_saved.elapsed().as_secs_f64() >= saver.seconds
         {
             let parameters = trainer.network.parameters().to_vec();
-            save(&TrainingState {
+            (saver.save)(&TrainingState {
                 parameters,
                 optimiser: optimiser.clone(),
                 best: best.clone(),
@@ -373,34 +381,175 @@ fn fill_noise(rng: &mut rand_chacha::ChaCha8Rng, loss: &Loss<'_>, tile: &mut Til
 
 fn add_noise(rows: &Encoded, loss: &Loss<'_>, tile: &mut Tile) {
     let width = loss.layout.width();
-    simd(|| {
-        for position in 0..tile.rows {
-            let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
-            let noisy = &mut tile.noisy[position * width..][..width];
-            loss.perturb(noisy, rows.codes(row), level);
-            loss.input(&mut tile.inputs[position * width..][..width], noisy, rows.numbers(row), level);
-        }
-    });
+    simd(
+        #[inline(always)]
+        || {
+            for position in 0..tile.rows {
+                let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
+                let noisy = &mut tile.noisy[position * width..][..width];
+                loss.perturb(noisy, rows.codes(row), level);
+                loss.input(&mut tile.inputs[position * width..][..width], noisy, rows.numbers(row), level);
+            }
+        },
+    );
 }
 
 fn row_losses(rows: &Encoded, loss: &Loss<'_>, scale: f32, tile: &mut Tile) {
     let width = loss.layout.width();
-    tile.loss = simd(|| {
-        let mut total = 0.0;
-        for position in 0..tile.rows {
-            let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
-            let places = position * width..(position + 1) * width;
-            total += loss.row(
-                rows.codes(row),
-                rows.numbers(row),
-                level,
-                &tile.noisy[places.clone()],
-                &tile.logits[places.clone()],
-                scale,
-                &mut tile.d_logits[places],
-                &mut tile.work,
-            );
+    tile.loss = simd(
+        #[inline(always)]
+        || {
+            let mut total = 0.0;
+            for position in 0..tile.rows {
+                let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
+                let places = position * width..(position + 1) * width;
+                total += loss.row(
+                    rows.codes(row),
+                    rows.numbers(row),
+                    level,
+                    &tile.noisy[places.clone()],
+                    &tile.logits[places.clone()],
+                    scale,
+                    &mut tile.d_logits[places],
+                    &mut tile.work,
+                );
+            }
+            total
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+    use crate::network::{Ends, NetworkSize};
+    use crate::noise::objective::{Objective, Parameterisation};
+    use crate::noise::{Levels, LevelsConfig, Smoothing};
+
+    fn config(steps: u64) -> TrainingConfig {
+        TrainingConfig {
+            batch: 150,
+            steps,
+            learning_rate: 3e-3,
+            final_learning_rate: 1e-4,
+            validate_every: 10,
+            patience: 0,
+            validation_rows: 100,
+            optimiser: OptimiserConfig {
+                beta_1: 0.9,
+                beta_2: 0.999,
+                weight_decay: 1e-4,
+                clip: 1.0,
+                average: 0.9,
+                average_warmup: true,
+            },
         }
-        total
-    });
+    }
+
+    /// Asks for a stop after so many steps.
+    struct After(u64);
+    impl Watcher for After {
+        fn stop(&mut self) -> bool {
+            self.0 -= 1;
+            self.0 == 0
+        }
+    }
+
+    /// The second column repeats the first; the number is its double.
+    fn rows(n: u32) -> Encoded {
+        let codes = (0..n).flat_map(|i| [i % 3, i % 3]).collect();
+        Encoded::new(n as usize, codes, (0..n).map(|i| (i % 3) as f32 * 2.0 - 2.0).collect())
+    }
+
+    fn run_with(config: &TrainingConfig, run: Run<'_>) -> Result<Trained> {
+        let layout = Layout::new(1, vec![3, 3]);
+        let levels = Levels::new(&LevelsConfig {
+            count: 4,
+            lambda_min: 2.0,
+            lambda_max: 20.0,
+            sigma_min: 0.1,
+            sigma_max: 1.0,
+            smoothing: Smoothing::Growing { first: 0.95, last: 0.05 },
+        })?;
+        let loss = Loss {
+            layout: &layout,
+            levels: &levels,
+            parameterisation: Parameterisation::Posterior,
+            objective: Objective::CrossEntropy,
+            weighted: false,
+        };
+        let ends = Ends { inputs: 7, outputs: 7, levels: 4 };
+        let size = NetworkSize { width: 32, depth: 2, embedding: 8 };
+        let network = ResidualNetwork::new(size, ends, None, &mut stream(run.seed, 9, 0, 0));
+        train(network, config, &loss, &rows(300), &rows(100), run)
+    }
+
+    fn plain(watcher: &mut Silent) -> Run<'_> {
+        Run { seed: 5, max_seconds: None, resume: None, save: None, watcher }
+    }
+
+    #[test]
+    fn training_lowers_the_validation_loss_and_keeps_the_best() {
+        let trained = run_with(&config(120), plain(&mut Silent)).expect("trained");
+        let first = trained.curve[0].validation;
+        let best = trained.curve.iter().map(|point| point.validation).fold(f64::INFINITY, f64::min);
+        assert!(best < 0.7 * first, "{first} {best}");
+        assert_eq!(trained.curve.len(), 12);
+        assert_eq!(trained.ending, Ending::Completed);
+    }
+
+    #[test]
+    fn a_resumed_run_ends_with_the_same_bits() {
+        let whole = run_with(&config(60), plain(&mut Silent)).expect("trained");
+        // Stopped between two validations, as a killed run would be.
+        let mut states = Vec::new();
+        let mut save = |state: &TrainingState| {
+            states.push(state.clone());
+            Ok(())
+        };
+        let saver = Saver { seconds: 0.0, save: &mut save };
+        let run = Run { seed: 5, max_seconds: None, resume: None, save: Some(saver), watcher: &mut After(35) };
+        run_with(&config(60), run).expect("trained");
+        let state = states.pop().expect("one checkpoint");
+        assert_eq!(state.optimiser.step, 30);
+        let run = Run { seed: 5, max_seconds: None, resume: Some(state), save: None, watcher: &mut Silent };
+        let resumed = run_with(&config(60), run).expect("trained");
+        assert_eq!(whole.network.parameters(), resumed.network.parameters());
+        assert_eq!(whole.curve, resumed.curve);
+    }
+
+    #[test]
+    fn training_stops_early_on_time_and_on_request() {
+        let mut stagnant = config(1000);
+        (stagnant.learning_rate, stagnant.final_learning_rate, stagnant.patience) = (1e-12, 1e-12, 2);
+        stagnant.optimiser.average = 0.0;
+        let trained = run_with(&stagnant, plain(&mut Silent)).expect("trained");
+        assert_eq!(trained.ending, Ending::StoppedEarly);
+
+        let mut silent = Silent;
+        let run = Run { max_seconds: Some(0.0), ..plain(&mut silent) };
+        let trained = run_with(&config(1000), run).expect("trained");
+        assert_eq!((trained.ending, trained.curve.len()), (Ending::TimeLimit, 1));
+
+        let run = Run { seed: 5, max_seconds: None, resume: None, save: None, watcher: &mut After(1) };
+        assert_eq!(run_with(&config(1000), run).expect("trained").ending, Ending::Interrupted);
+    }
+
+    #[test]
+    fn bad_settings_are_named() {
+        let mut bad = config(10);
+        bad.optimiser.beta_2 = 1.5;
+        let message = run_with(&bad, plain(&mut Silent)).err().expect("refused").to_string();
+        assert_eq!(message, "setting `training.optimiser.beta_2`: 1.5 is not in [0, 1)");
+    }
+
+    // torch.optim.lr_scheduler.CosineAnnealingLR(T_max=1000, eta_min=1e-5) from 1e-3, after 250 steps.
+    #[test]
+    fn the_learning_rate_follows_a_cosine() {
+        let mut cosine = config(1000);
+        (cosine.learning_rate, cosine.final_learning_rate) = (1e-3, 1e-5);
+        assert!((cosine.learning_rate_at(250) - 8.550_178_6e-4).abs() < 1e-9);
+        assert!((cosine.learning_rate_at(1000) - 1e-5).abs() < 1e-10);
+    }
 }

@@ -31,15 +31,18 @@ const NAMES: [&str; 5] = ["colour", "shape", "size", "same", "amount"];
 fn cells(row: usize) -> [String; 5] {
     let noise = (row * 7919 + 13) % 1009;
     let colour = ["red", "green", "blue", "blue"][noise % 4];
-    let shape = if noise % 17 == 0 { "ring" } else { ["disc", "square"][usize::from(colour == "blue")] };
-    let amount = if noise % 11 == 0 { String::new() } else { format!("{:.3}", (noise as f64 / 100.0).sin() * 3.0) };
+    let shape = if noise.is_multiple_of(17) { "ring" } else { ["disc", "square"][usize::from(colour == "blue")] };
+    let amount =
+        if noise.is_multiple_of(11) { String::new() } else { format!("{:.3}", (noise as f64 / 100.0).sin() * 3.0) };
     [colour.into(), shape.into(), format!("{}", noise % 3), "always".into(), amount]
 }
 
 fn table_of(rows: &[[String; 5]]) -> Table {
     let column = |(index, name): (usize, &&str)| {
         let mut texts = TextCells::default();
-        rows.iter().for_each(|row| texts.push(&row[index]));
+        for row in rows {
+            texts.push(&row[index]);
+        }
         Column { name: (*name).to_owned(), values: Values::Text(texts) }
     };
     let columns = NAMES.iter().enumerate().map(column).collect();

@@ -241,7 +241,9 @@ impl ValueGraph {
             }
             let total: f64 = row.iter().sum();
             // A walker with nowhere to go (a table of one column) goes anywhere.
-            row.iter_mut().for_each(|weight| *weight = if total > 0.0 { *weight / total } else { 1.0 / n as f64 });
+            for weight in row {
+                *weight = if total > 0.0 { *weight / total } else { 1.0 / n as f64 };
+            }
         }
         let mut here = vec![1.0 / n as f64; n];
         for _ in 0..MOST_STEPS {
@@ -281,14 +283,6 @@ impl Detector for Cbrw {
 
     fn split(&self, rows: &Encoded) -> Split {
         self.split_cells(rows)
-    }
-
-    fn expectations(&self, _: &Encoded) -> Option<Vec<f32>> {
-        None
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
     }
 }
 

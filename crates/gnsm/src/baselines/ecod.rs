@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NoSettings, ScoreByCell, category_counts, check_row_count, rows_to_fit, unseen_surprise};
 use crate::container::Tensors;
-use crate::detector::{Detector, Split};
+use crate::detector::{Detector, Expected, Split};
 use crate::encode::Encoded;
 use crate::error::Result;
 use crate::layout::Layout;
@@ -159,6 +159,12 @@ impl Distribution {
         self.at_most.last().copied().unwrap_or(0.0)
     }
 
+    /// The smallest value that at least this share of the rows does not exceed; 0 where all are missing.
+    fn quantile(&self, share: f64) -> f32 {
+        let index = self.at_most.partition_point(|at_most| *at_most < share * self.total());
+        self.values.get(index).copied().unwrap_or(0.0)
+    }
+
     /// The part of a number.
     fn part(&self, number: f32) -> f64 {
         let index = self.values.partition_point(|value| *value <= number);
@@ -211,18 +217,15 @@ impl Detector for Ecod {
         self.split_cells(rows)
     }
 
-    fn expectations(&self, rows: &Encoded) -> Option<Vec<f32>> {
-        // The same for every row: the shares of the categories, and the mean.
-        let mut expected: Vec<f32> = self.counts.iter().map(|count| (count / self.n_rows) as f32).collect();
-        for (expected, distribution) in expected.iter_mut().zip(&self.numbers) {
-            *expected = distribution.mean as f32;
-        }
-        Some(expected.repeat(rows.n_rows()))
-    }
-
-    fn number_spread(&self, number: usize) -> Option<f64> {
-        let distribution = self.numbers.get(number)?;
-        Some((distribution.square / distribution.total().max(1.0)).sqrt())
+    fn expected(&self, rows: &Encoded) -> Option<Expected> {
+        // The same for every row: nine tenths of the numbers, and the shares of the categories.
+        let ranges: Vec<[f32; 2]> =
+            self.numbers.iter().map(|number| [0.05, 0.95].map(|q| number.quantile(q))).collect();
+        let shares: Vec<f32> = self.counts.iter().map(|count| (count / self.n_rows) as f32).collect();
+        Some(Expected {
+            ranges: ranges.repeat(rows.n_rows()),
+            probabilities: shares[self.layout.n_numbers()..].repeat(rows.n_rows()),
+        })
     }
 }
 

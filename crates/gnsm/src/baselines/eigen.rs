@@ -44,7 +44,9 @@ fn tridiagonal(a: &mut [f64], dimension: usize) -> (Vec<f64>, Vec<f64>) {
             beside[i] = row[i - 1];
             continue;
         }
-        row.iter_mut().for_each(|value| *value /= scale);
+        for value in row.iter_mut() {
+            *value /= scale;
+        }
         let square: f64 = dot(row, row);
         let last = row[i - 1];
         let norm = -square.sqrt().copysign(last);
@@ -61,7 +63,9 @@ fn tridiagonal(a: &mut [f64], dimension: usize) -> (Vec<f64>, Vec<f64>) {
                 *sum += value * row[j];
             }
         }
-        product.iter_mut().for_each(|value| *value /= half_square);
+        for value in &mut product {
+            *value /= half_square;
+        }
         let shift = dot(row, &product) / (2.0 * half_square);
         product.iter_mut().zip(row.iter()).for_each(|(p, u)| *p -= shift * u);
         for j in 0..i {

@@ -53,14 +53,14 @@ impl Gmm {
         layout: &Layout,
         training: &Encoded,
         validation: &Encoded,
-        run: Run<'_>,
+        Run { seed, .. }: Run<'_>,
     ) -> Result<Self> {
         check_width(layout)?;
         let (rows, counts) = rows_to_fit(training, validation)?;
         let n_rows = counts.iter().sum();
         let (rows, counts) = sample_rows(&rows, &counts, MOST_VALUES / layout.width());
         let values = encode_one_hot(layout, &rows);
-        let mixture = GaussianMixture::fit(Rows::new(&values, layout.width(), &counts)?, config, run.seed)?;
+        let mixture = GaussianMixture::fit(Rows::new(&values, layout.width(), &counts)?, config, seed)?;
         Ok(Self { config: config.clone(), layout: layout.clone(), n_rows, mixture })
     }
 
@@ -138,14 +138,6 @@ impl Detector for Gmm {
 
     fn split(&self, rows: &Encoded) -> Split {
         self.split_cells(rows)
-    }
-
-    fn expectations(&self, _: &Encoded) -> Option<Vec<f32>> {
-        None
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
     }
 }
 

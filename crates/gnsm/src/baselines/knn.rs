@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::stored_rows::{CHUNK, DIFFERENT, StoredRows, squared_difference};
 use super::{ScoreByCell, map_rows, rows_to_fit, sample_rows};
 use crate::container::Tensors;
-use crate::detector::{Detector, Split};
+use crate::detector::{Detector, Expected, Split};
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
@@ -233,34 +233,37 @@ impl Detector for Knn {
         self.split_cells(rows)
     }
 
-    fn expectations(&self, rows: &Encoded) -> Option<Vec<f32>> {
-        let mut expected = vec![0.0; rows.n_rows() * self.layout.width()];
-        for (row, expected) in expected.chunks_exact_mut(self.layout.width()).enumerate() {
+    fn expected(&self, rows: &Encoded) -> Option<Expected> {
+        let n_numbers = self.layout.n_numbers();
+        let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new() };
+        for row in 0..rows.n_rows() {
             let nearest = self.nearest(rows.codes(row), rows.numbers(row));
             let total: f64 = nearest.iter().map(|(_, row)| self.rows.counts[*row]).sum();
+            expected.ranges.extend((0..n_numbers).map(|number| {
+                let values = nearest.iter().map(|(_, row)| self.rows.number(*row, number)).filter(|z| !z.is_nan());
+                let range = values.fold(None, |range: Option<[f32; 2]>, z| {
+                    Some(range.map_or([z; 2], |[low, high]| [low.min(z), high.max(z)]))
+                });
+                range.unwrap_or_default()
+            }));
+            let mut shares = vec![0.0; self.layout.width()];
             for (_, row) in nearest {
-                let share = (self.rows.counts[row] / total) as f32;
-                for (number, expected) in expected[..self.layout.n_numbers()].iter_mut().enumerate() {
-                    let value = self.rows.number(row, number);
-                    *expected += share * if value.is_nan() { 0.0 } else { value };
-                }
                 for (group, places) in self.layout.groups().enumerate() {
-                    if let Some(expected) = expected[places].get_mut(self.rows.code(row, group) as usize) {
-                        *expected += share;
+                    if let Some(share) = shares[places].get_mut(self.rows.code(row, group) as usize) {
+                        *share += (self.rows.counts[row] / total) as f32;
                     }
                 }
             }
+            expected.probabilities.extend_from_slice(&shares[n_numbers..]);
         }
         Some(expected)
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::SQRT_2;
+
     use super::*;
     use crate::baselines::tests::{assert_close, fit_on, mixed_queries, mixed_rows, rows_of};
     use crate::layout::UNSEEN;
@@ -274,7 +277,7 @@ mod tests {
     fn distances_agree_with_scikit_learn() -> Result<()> {
         let (layout, rows) = mixed_rows(60);
         for (neighbour, expected) in [
-            (1, [1.581_138_830_084_189_8, 1.802_775_637_731_994_6, 3.010_398_644_698_074, 1.414_213_562_373_095_1]),
+            (1, [1.581_138_830_084_189_8, 1.802_775_637_731_994_6, 3.010_398_644_698_074, SQRT_2]),
             (5, [1.952_562_418_976_663_5, 2.193_741_096_848_030_6, 3.774_917_217_635_375, 1.5]),
         ] {
             let detector = fit(KnnConfig { neighbour, ..KnnConfig::default() }, &layout, &rows)?;
@@ -302,7 +305,8 @@ mod tests {
         let layout = Layout::new(0, vec![2, 2]);
         let rows = rows_of(&[(&[0, 0], &[]), (&[0, 0], &[]), (&[1, 1], &[])]);
         let detector = fit(KnnConfig { neighbour: 2, ..KnnConfig::default() }, &layout, &rows)?;
-        assert_eq!(detector.expectations(&rows_of(&[(&[0, 1], &[])])), Some(vec![1.0, 0.0, 1.0, 0.0]));
+        let expected = Expected { ranges: vec![], probabilities: vec![1.0, 0.0, 1.0, 0.0] };
+        assert_eq!(detector.expected(&rows_of(&[(&[0, 1], &[])])), Some(expected));
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NoSettings, ScoreByCell, category_counts, check_row_count, rows_to_fit, unseen_surprise};
 use crate::container::Tensors;
-use crate::detector::{Detector, Split};
+use crate::detector::{Detector, Expected, Split};
 use crate::encode::Encoded;
 use crate::error::Result;
 use crate::layout::Layout;
@@ -100,14 +100,13 @@ impl Detector for Marginals {
         self.split_cells(rows)
     }
 
-    fn expectations(&self, rows: &Encoded) -> Option<Vec<f32>> {
-        // The same for every row: the shares of the categories, and the mean.
+    fn expected(&self, rows: &Encoded) -> Option<Expected> {
+        // The same for every row: two deviations around the mean, and the shares of the categories.
         let shares: Vec<f32> = self.counts.iter().map(|count| (count / self.n_rows) as f32).collect();
-        Some(shares.repeat(rows.n_rows()))
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        Some(1.0)
+        Some(Expected {
+            ranges: vec![[-2.0, 2.0]; rows.n_rows() * self.layout.n_numbers()],
+            probabilities: shares[self.layout.n_numbers()..].repeat(rows.n_rows()),
+        })
     }
 }
 
@@ -131,8 +130,8 @@ mod tests {
         let expected = [(4.0f64 / 3.0).ln() + 2.0, 4.0f64.ln(), 5.0f64.ln(), 2.0 * 5.0f64.ln()];
         assert_eq!(detector.score(&queries), expected);
         assert_eq!(detector.split(&queries).parts(0), [2.0, (4.0f64 / 3.0).ln(), 0.0]);
-        let expectations = detector.expectations(&queries.select(&[0]));
-        assert_eq!(expectations, Some(vec![0.0, 0.75, 0.25, 0.0, 1.0]));
+        let expected = Expected { ranges: vec![[-2.0, 2.0]], probabilities: vec![0.75, 0.25, 0.0, 1.0] };
+        assert_eq!(detector.expected(&queries.select(&[0])), Some(expected));
         Ok(())
     }
 }

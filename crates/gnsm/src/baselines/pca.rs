@@ -89,9 +89,8 @@ impl Pca {
         let directions = width - n_components(&variances, config.variance);
         // Ascending variances: the directions left over come first.
         let basis = (0..width).flat_map(|place| vectors.iter().skip(place).step_by(width).take(directions)).copied();
-        let mut pca =
-            Self { config: *config, layout: layout.clone(), directions, basis: basis.collect(), offset: Vec::new() };
-        pca.offset = vec![0.0; directions];
+        let offset = Vec::new();
+        let mut pca = Self { config: *config, layout: layout.clone(), directions, basis: basis.collect(), offset };
         let mut offset = vec![0.0; directions];
         for (place, mean) in mean.iter().enumerate() {
             add_scaled(&mut offset, pca.direction(place), *mean);
@@ -159,7 +158,9 @@ fn moments(layout: &Layout, rows: &Encoded, counts: &[f64]) -> (Vec<f64>, Vec<f6
         }
     }
     let total: f64 = counts.iter().sum();
-    mean.iter_mut().for_each(|sum| *sum /= total);
+    for sum in &mut mean {
+        *sum /= total;
+    }
     for place in 0..width {
         for other in 0..=place {
             let covariance = products[place * width + other] / total - mean[place] * mean[other];
@@ -216,14 +217,6 @@ impl Detector for Pca {
 
     fn split(&self, rows: &Encoded) -> Split {
         self.split_cells(rows)
-    }
-
-    fn expectations(&self, _: &Encoded) -> Option<Vec<f32>> {
-        None
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
     }
 }
 

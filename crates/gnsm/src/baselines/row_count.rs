@@ -101,9 +101,9 @@ impl RowCount {
 /// The first 128 bits of the hash of a row's categories.
 fn hash_of(categories: &[u32]) -> [u32; WORDS] {
     let mut hasher = blake3::Hasher::new();
-    categories.iter().for_each(|category| {
+    for category in categories {
         hasher.update(&category.to_le_bytes());
-    });
+    }
     let hash = *hasher.finalize().as_bytes();
     std::array::from_fn(|word| u32::from_le_bytes(std::array::from_fn(|byte| hash[4 * word + byte])))
 }
@@ -131,14 +131,6 @@ impl Detector for RowCount {
 
     fn split(&self, rows: &Encoded) -> Split {
         self.split_cells(rows)
-    }
-
-    fn expectations(&self, _: &Encoded) -> Option<Vec<f32>> {
-        None
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
     }
 }
 

@@ -45,26 +45,32 @@ pub(crate) fn forward(
     kept: &mut Kept,
 ) {
     let width = gain.len();
-    simd(|| {
-        let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
-        let kept =
-            kept.normalised.chunks_exact_mut(width).zip(kept.slope.chunks_exact_mut(width)).zip(&mut kept.reciprocal);
-        for ((out, x), ((normalised, slope), reciprocal)) in rows.zip(kept) {
-            let mean = sum_by(width, |i| x[i]) / width as f32;
-            let variance = sum_by(width, |i| (x[i] - mean) * (x[i] - mean)) / width as f32;
-            *reciprocal = 1.0 / (variance + EPSILON).sqrt();
-            for i in 0..width {
-                let centred = (x[i] - mean) * *reciprocal;
-                let u = centred.mul_add(gain[i], shift[i]);
-                normalised[i] = centred;
-                (out[i], slope[i]) = match activation {
-                    Activation::Gelu => gelu(u),
-                    Activation::LeakyRelu if u > 0.0 => (u, 1.0),
-                    Activation::LeakyRelu => (LEAK * u, LEAK),
-                };
+    simd(
+        #[inline(always)]
+        || {
+            let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
+            let kept = kept
+                .normalised
+                .chunks_exact_mut(width)
+                .zip(kept.slope.chunks_exact_mut(width))
+                .zip(&mut kept.reciprocal);
+            for ((out, x), ((normalised, slope), reciprocal)) in rows.zip(kept) {
+                let mean = sum_by(width, |i| x[i]) / width as f32;
+                let variance = sum_by(width, |i| (x[i] - mean) * (x[i] - mean)) / width as f32;
+                *reciprocal = 1.0 / (variance + EPSILON).sqrt();
+                for i in 0..width {
+                    let centred = (x[i] - mean) * *reciprocal;
+                    let u = centred.mul_add(gain[i], shift[i]);
+                    normalised[i] = centred;
+                    (out[i], slope[i]) = match activation {
+                        Activation::Gelu => gelu(u),
+                        Activation::LeakyRelu if u > 0.0 => (u, 1.0),
+                        Activation::LeakyRelu => (LEAK * u, LEAK),
+                    };
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// Turns `dout` into `dx`, plus `skip` where the layer sits beside a residual connection, and adds to the gradients
@@ -79,27 +85,30 @@ pub(crate) fn backward(
     dshift: &mut [f32],
 ) {
     let width = gain.len();
-    simd(|| {
-        for (row, (dx, du)) in dx.chunks_exact_mut(width).zip(dout.chunks_exact_mut(width)).enumerate() {
-            let normalised = &kept.normalised[row * width..][..width];
-            let slope = &kept.slope[row * width..][..width];
-            for i in 0..width {
-                du[i] *= slope[i];
-                dgain[i] = du[i].mul_add(normalised[i], dgain[i]);
-                dshift[i] += du[i];
-                du[i] *= gain[i];
+    simd(
+        #[inline(always)]
+        || {
+            for (row, (dx, du)) in dx.chunks_exact_mut(width).zip(dout.chunks_exact_mut(width)).enumerate() {
+                let normalised = &kept.normalised[row * width..][..width];
+                let slope = &kept.slope[row * width..][..width];
+                for i in 0..width {
+                    du[i] *= slope[i];
+                    dgain[i] = du[i].mul_add(normalised[i], dgain[i]);
+                    dshift[i] += du[i];
+                    du[i] *= gain[i];
+                }
+                let mean = sum_by(width, |i| du[i]) / width as f32;
+                let along = sum_by(width, |i| du[i] * normalised[i]) / width as f32;
+                let reciprocal = kept.reciprocal[row];
+                for i in 0..width {
+                    dx[i] = reciprocal * (du[i] - mean - normalised[i] * along);
+                }
+                if let Some(skip) = skip {
+                    super::math::add(dx, &skip[row * width..][..width]);
+                }
             }
-            let mean = sum_by(width, |i| du[i]) / width as f32;
-            let along = sum_by(width, |i| du[i] * normalised[i]) / width as f32;
-            let reciprocal = kept.reciprocal[row];
-            for i in 0..width {
-                dx[i] = reciprocal * (du[i] - mean - normalised[i] * along);
-            }
-            if let Some(skip) = skip {
-                super::math::add(dx, &skip[row * width..][..width]);
-            }
-        }
-    });
+        },
+    );
 }
 
 #[cfg(test)]

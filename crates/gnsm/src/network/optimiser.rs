@@ -79,23 +79,29 @@ impl Optimiser {
             .zip(self.square.par_chunks_mut(RUN))
             .zip(self.average.par_chunks_mut(RUN))
             .for_each(|((((parameters, gradient), mean), square), averages)| {
-                simd(|| {
-                    for i in 0..parameters.len() {
-                        let g = gradient[i] * scale;
-                        mean[i] = config.beta_1.mul_add(mean[i] - g, g);
-                        square[i] = config.beta_2.mul_add(square[i] - g * g, g * g);
-                        let size = square[i].sqrt() / correction_2 + EPSILON;
-                        parameters[i] = parameters[i] * decay - step_size * mean[i] / size;
-                        averages[i] = average.mul_add(averages[i] - parameters[i], parameters[i]);
-                    }
-                });
+                simd(
+                    #[inline(always)]
+                    || {
+                        for i in 0..parameters.len() {
+                            let g = gradient[i] * scale;
+                            mean[i] = config.beta_1.mul_add(mean[i] - g, g);
+                            square[i] = config.beta_2.mul_add(square[i] - g * g, g * g);
+                            let size = square[i].sqrt() / correction_2 + EPSILON;
+                            parameters[i] = parameters[i] * decay - step_size * mean[i] / size;
+                            averages[i] = average.mul_add(averages[i] - parameters[i], parameters[i]);
+                        }
+                    },
+                );
             });
     }
 
     /// The gradient's Euclidean norm, summed in a fixed order.
     fn norm(&mut self, gradient: &[f32]) -> f64 {
         self.partial.par_iter_mut().zip(gradient.par_chunks(RUN)).for_each(|(partial, run)| {
-            *partial = f64::from(simd(|| sum_by(run.len(), |i| run[i] * run[i])));
+            *partial = f64::from(simd(
+                #[inline(always)]
+                || sum_by(run.len(), |i| run[i] * run[i]),
+            ));
         });
         self.partial.iter().sum::<f64>().sqrt()
     }

@@ -161,7 +161,10 @@ impl ResidualNetwork {
             dense::forward(&mut kept.hidden, &kept.activated, weights(&block.dense_1), weights(&block.bias_1), width);
             film(&mut tile.scratch, &kept.hidden, &tile.levels, self.films_of(index));
             dense::forward(&mut tile.scratch_2, &tile.scratch, weights(&block.dense_2), weights(&block.bias_2), width);
-            simd(|| super::math::add(&mut tile.stream, &tile.scratch_2));
+            simd(
+                #[inline(always)]
+                || super::math::add(&mut tile.stream, &tile.scratch_2),
+            );
         }
         norm::forward(
             Activation::LeakyRelu,
@@ -199,17 +202,23 @@ impl ResidualNetwork {
                 let n_rows = out.len() / per_row;
                 for level in 0..levels {
                     tile.levels.fill(level as u32);
-                    simd(|| {
-                        for (position, input) in tile.inputs.chunks_exact_mut(inputs).enumerate() {
-                            fill(first + if position < n_rows { position } else { 0 }, level, input);
-                        }
-                    });
+                    simd(
+                        #[inline(always)]
+                        || {
+                            for (position, input) in tile.inputs.chunks_exact_mut(inputs).enumerate() {
+                                fill(first + if position < n_rows { position } else { 0 }, level, input);
+                            }
+                        },
+                    );
                     self.forward(tile);
-                    simd(|| {
-                        for (position, out) in out.chunks_exact_mut(per_row).enumerate() {
-                            take(out, first + position, level, &tile.logits[position * outputs..][..outputs]);
-                        }
-                    });
+                    simd(
+                        #[inline(always)]
+                        || {
+                            for (position, out) in out.chunks_exact_mut(per_row).enumerate() {
+                                take(out, first + position, level, &tile.logits[position * outputs..][..outputs]);
+                            }
+                        },
+                    );
                 }
             },
         );
@@ -219,14 +228,17 @@ impl ResidualNetwork {
 /// `out = γ(level)·hidden + β(level)`, row by row.
 pub(super) fn film(out: &mut [f32], hidden: &[f32], levels: &[u32], films: &[f32]) {
     let width = hidden.len() / levels.len();
-    simd(|| {
-        for ((out, hidden), &level) in out.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
-            let (gamma, beta) = films[level as usize * 2 * width..][..2 * width].split_at(width);
-            for i in 0..width {
-                out[i] = hidden[i].mul_add(gamma[i], beta[i]);
+    simd(
+        #[inline(always)]
+        || {
+            for ((out, hidden), &level) in out.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
+                let (gamma, beta) = films[level as usize * 2 * width..][..2 * width].split_at(width);
+                for i in 0..width {
+                    out[i] = hidden[i].mul_add(gamma[i], beta[i]);
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// A uniform number in (0, 1).

@@ -235,11 +235,14 @@ fn sum_piece(network: &ResidualNetwork, tiles: &[Tile], piece: &Piece, gradient:
 /// Sums the tiles' own sums from `start` on.
 fn sum_tiles(to: &mut [f32], tiles: &[Tile], start: usize) {
     to.fill(0.0);
-    math::simd(|| {
-        for tile in tiles {
-            math::add(to, &tile.sums[start..]);
-        }
-    });
+    math::simd(
+        #[inline(always)]
+        || {
+            for tile in tiles {
+                math::add(to, &tile.sums[start..]);
+            }
+        },
+    );
 }
 
 /// From `d_logits` back to the projection, for one tile.
@@ -293,16 +296,19 @@ fn backward(network: &ResidualNetwork, tile: &mut Tile) {
 /// Turns the gradient after FiLM into the one before it, and sums the gradients of γ and β by level.
 fn film_backward(d: &mut [f32], hidden: &[f32], levels: &[u32], films: &[f32], d_films: &mut [f32]) {
     let width = d.len() / levels.len();
-    math::simd(|| {
-        for ((d, hidden), &level) in d.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
-            let at = level as usize * 2 * width;
-            let gamma = &films[at..][..width];
-            let (d_gamma, d_beta) = d_films[at..][..2 * width].split_at_mut(width);
-            for i in 0..width {
-                d_gamma[i] = d[i].mul_add(hidden[i], d_gamma[i]);
-                d_beta[i] += d[i];
-                d[i] *= gamma[i];
+    math::simd(
+        #[inline(always)]
+        || {
+            for ((d, hidden), &level) in d.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
+                let at = level as usize * 2 * width;
+                let gamma = &films[at..][..width];
+                let (d_gamma, d_beta) = d_films[at..][..2 * width].split_at_mut(width);
+                for i in 0..width {
+                    d_gamma[i] = d[i].mul_add(hidden[i], d_gamma[i]);
+                    d_beta[i] += d[i];
+                    d[i] *= gamma[i];
+                }
             }
-        }
-    });
+        },
+    );
 }

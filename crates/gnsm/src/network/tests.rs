@@ -142,7 +142,9 @@ fn every_tensor_passes_finite_differences() {
         // A random direction within the tensor: one number checks all of its elements.
         let mut direction: Vec<f32> = range.clone().map(|i| (i as f32 * 2.3).sin()).collect();
         let length = direction.iter().map(|d| d * d).sum::<f32>().sqrt();
-        direction.iter_mut().for_each(|d| *d /= length);
+        for d in &mut direction {
+            *d /= length;
+        }
         let loss_at = |distance: f32| {
             let mut parameters = base.parameters().to_vec();
             for (parameter, d) in parameters[range.clone()].iter_mut().zip(&direction) {

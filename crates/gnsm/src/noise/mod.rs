@@ -138,6 +138,13 @@ impl Levels {
         self.sigma[level]
     }
 
+    /// δ of a level.
+    pub fn delta(&self, level: usize) -> f64 {
+        match self.smoothing[level] {
+            LevelSmoothing::Added(delta) | LevelSmoothing::Mixed(delta) => delta,
+        }
+    }
+
     /// log α of a one-hot among `k` categories at a level.
     pub fn log_alpha(&self, level: usize, k: usize) -> LogAlpha {
         let (on, off) = match self.smoothing[level] {

@@ -15,7 +15,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Levels, concrete, gaussian};
-use crate::layout::{Layout, UNSEEN};
+use crate::layout::{ABSENT, Layout, UNSEEN};
 use crate::network::math::{exp, ln};
 
 /// What the network's outputs mean.
@@ -68,7 +68,7 @@ impl Loss<'_> {
             let alpha = self.levels.log_alpha(level, places.len());
             let x = &mut noisy[places];
             match codes[group] {
-                UNSEEN => concrete::unknown(x),
+                UNSEEN | ABSENT => concrete::unknown(x),
                 code => concrete::sample(x, code as usize, alpha, self.levels.lambda(level)),
             }
         }
@@ -110,7 +110,7 @@ impl Loss<'_> {
 
     /// The loss of one row; `gradient` receives its gradient with respect to `logits`, times `scale`.
     ///
-    /// A missing number and an unseen category ask nothing of the network.
+    /// A missing number, an absent cell and an unseen category ask nothing of the network.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "a row in its parts, without a copy")]
     pub fn row(
@@ -137,7 +137,7 @@ impl Loss<'_> {
         }
         for (group, places) in self.layout.groups().enumerate() {
             let gradient = &mut gradient[places.clone()];
-            if codes[group] == UNSEEN {
+            if matches!(codes[group], UNSEEN | ABSENT) {
                 gradient.fill(0.0);
                 continue;
             }

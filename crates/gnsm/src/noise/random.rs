@@ -17,21 +17,31 @@ pub(crate) fn stream(seed: u64, purpose: u64, step: u64, tile: u64) -> ChaCha8Rn
     ChaCha8Rng::from_seed(key)
 }
 
-/// Fills with uniform numbers in (0, 1), 24 bits each.
+/// Fills with uniform numbers strictly between 0 and 1, 23 bits each.
 fn fill_uniform(rng: &mut ChaCha8Rng, out: &mut [f32]) {
     for value in out {
-        *value = ((rng.next_u32() >> 8) as f32 + 0.5) * (1.0 / 16_777_216.0);
+        *value = uniform(rng.next_u32());
     }
+}
+
+/// The middle of one of 2²³ equal parts of (0, 1). With 24 bits the last one would be rounded to 1, whose double logarithm is
+/// infinite.
+#[inline(always)]
+fn uniform(bits: u32) -> f32 {
+    ((bits >> 9) as f32 + 0.5) * (1.0 / 8_388_608.0)
 }
 
 /// Fills with standard Gumbel numbers, −log(−log u).
 pub(crate) fn fill_gumbel(rng: &mut ChaCha8Rng, out: &mut [f32]) {
     fill_uniform(rng, out);
-    simd(|| {
-        for value in out {
-            *value = -ln(-ln(*value));
-        }
-    });
+    simd(
+        #[inline(always)]
+        || {
+            for value in out {
+                *value = -ln(-ln(*value));
+            }
+        },
+    );
 }
 
 /// Fills with standard normal numbers (Box and Muller).
@@ -51,6 +61,12 @@ pub(crate) fn fill_normal(rng: &mut ChaCha8Rng, out: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uniform_numbers_reach_neither_end() {
+        assert!(uniform(0) > 0.0 && uniform(u32::MAX) < 1.0);
+        assert!((-ln(-ln(uniform(u32::MAX)))).is_finite());
+    }
 
     fn moments(values: &[f32]) -> (f64, f64) {
         let n = values.len() as f64;

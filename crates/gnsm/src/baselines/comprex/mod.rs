@@ -111,7 +111,9 @@ impl Comprex {
             (Ok(index), _) => (total / node.patterns[index].1).ln(),
             (Err(_), None) => (total + 1.0).ln(),
             (Err(_), Some(children)) => {
-                children.into_iter().for_each(|child| self.cover(child, total, categories, key, parts));
+                for child in children {
+                    self.cover(child, total, categories, key, parts);
+                }
                 return;
             }
         };
@@ -221,14 +223,6 @@ impl Detector for Comprex {
 
     fn split(&self, rows: &Encoded) -> Split {
         self.split_cells(rows)
-    }
-
-    fn expectations(&self, _: &Encoded) -> Option<Vec<f32>> {
-        None
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
     }
 }
 

@@ -101,7 +101,9 @@ pub(super) fn find_tables(categories: &[u32], n_cells: usize, counts: &[f64]) ->
         let values = nodes[pattern.node].cells.iter().map(|cell| row[*cell]).collect();
         nodes[pattern.node].patterns.push((values, pattern.usage));
     }
-    nodes.iter_mut().for_each(|node| node.patterns.sort_unstable_by(|a, b| a.0.cmp(&b.0)));
+    for node in &mut nodes {
+        node.patterns.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    }
     nodes
 }
 

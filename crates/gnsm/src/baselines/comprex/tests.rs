@@ -38,7 +38,7 @@ fn independent_columns_stay_apart() -> Result<()> {
 #[test]
 fn merged_groups_describe_training_rows_shorter_than_single_columns() -> Result<()> {
     let layout = Layout::new(0, vec![3, 3, 3, 2]);
-    let row = |i: u32| [i % 3, if i % 10 == 0 { 0 } else { i % 3 }, (i * i / 3) % 3, u32::from(i % 3 == 2)];
+    let row = |i: u32| [i % 3, if i.is_multiple_of(10) { 0 } else { i % 3 }, (i * i / 3) % 3, u32::from(i % 3 == 2)];
     let rows = Encoded::new(300, (0..300).flat_map(row).collect(), vec![]);
     let detector = fit(&layout, &rows)?;
     let total: f64 = detector.score(&rows).iter().sum();

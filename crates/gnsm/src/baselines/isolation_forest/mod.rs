@@ -140,12 +140,12 @@ impl IsolationForest {
         layout: &Layout,
         training: &Encoded,
         validation: &Encoded,
-        run: Run<'_>,
+        Run { seed, .. }: Run<'_>,
     ) -> Result<Self> {
         config.validate()?;
         let (rows, counts) = rows_to_fit(training, validation)?;
         let mut forest = Self::bare(*config, layout, (config.sample as f64).min(counts.iter().sum()) as u32);
-        for tree in grow::grow_trees(config, layout, &rows, &counts, run.seed) {
+        for tree in grow::grow_trees(config, layout, &rows, &counts, seed) {
             let (first_node, first_word) = (forest.nodes.len() as u32, forest.subsets.len() as u32);
             forest.roots.push(first_node);
             forest.nodes.extend(tree.nodes.into_iter().map(|node| Node {
@@ -287,7 +287,9 @@ impl ScoreByCell for IsolationForest {
         } else {
             0.5 * std::f64::consts::LN_2 / self.usual_depth()
         };
-        parts.iter_mut().for_each(|part| *part *= slope / trees);
+        for part in parts {
+            *part *= slope / trees;
+        }
         0.5
     }
 }
@@ -306,14 +308,6 @@ impl Detector for IsolationForest {
 
     fn split(&self, rows: &Encoded) -> Split {
         self.split_cells(rows)
-    }
-
-    fn expectations(&self, _: &Encoded) -> Option<Vec<f32>> {
-        None
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
     }
 }
 

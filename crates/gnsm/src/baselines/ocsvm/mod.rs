@@ -196,14 +196,6 @@ impl Detector for OcSvm {
     fn split(&self, rows: &Encoded) -> Split {
         self.split_cells(rows)
     }
-
-    fn expectations(&self, _: &Encoded) -> Option<Vec<f32>> {
-        None
-    }
-
-    fn number_spread(&self, _: usize) -> Option<f64> {
-        None
-    }
 }
 
 #[cfg(test)]

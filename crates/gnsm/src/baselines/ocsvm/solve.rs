@@ -79,7 +79,9 @@ fn kernel_column(rows: &StoredRows, gamma: f64, row: usize) -> Vec<f64> {
     let (codes, numbers) = rows.row(row);
     let mut column = vec![0.0; rows.len()];
     rows.squared_distances(0, &codes, &numbers, &mut column);
-    column.iter_mut().for_each(|value| *value = (-gamma * *value).exp());
+    for value in &mut column {
+        *value = (-gamma * *value).exp();
+    }
     column
 }
 

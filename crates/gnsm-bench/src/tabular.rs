@@ -1,0 +1,289 @@
+//! The paper's tabular benchmark: every set, method and seed, a line each as soon as it is done.
+//!
+//! `raw.csv` is appended to and never rewritten, so a run that was stopped goes on where it was; `summary.md` follows from it alone.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use gnsm::detector::Method;
+use gnsm::error::{Error, Result};
+use gnsm::metrics::{auroc, average_precision};
+use gnsm::train::{Run, Silent};
+
+use crate::paper;
+use crate::protocol::{DataSet, Split};
+
+const HEADER: &str = "dataset,method,seed,ap,auroc,fit_seconds,score_seconds,peak_mb";
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder with `*.parquet`, each with a column `label`.
+    pub data: PathBuf,
+    /// The sets to run; all if empty.
+    pub sets: Vec<String>,
+    /// The methods, each under the name it has in the results.
+    pub methods: Vec<(String, Method)>,
+    /// Seeds 0 to this, exclusive.
+    pub seeds: u64,
+    /// The folder for `raw.csv` and `summary.md`.
+    pub out: PathBuf,
+}
+
+/// One line of `raw.csv`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// The data set.
+    pub dataset: String,
+    /// The method.
+    pub method: String,
+    /// The seed of the split and of the fit.
+    pub seed: u64,
+    /// Average precision, in per cent.
+    pub ap: f64,
+    /// Area under the ROC curve, in per cent.
+    pub auroc: f64,
+    /// Seconds to fit.
+    pub fit_seconds: f64,
+    /// Seconds to score the test rows.
+    pub score_seconds: f64,
+    /// Peak memory of the process while fitting and scoring, in megabytes; 0 where the system does not tell.
+    pub peak_mb: f64,
+}
+
+/// Runs what is not done yet, and writes the summary. `report` sees each new line.
+pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
+    std::fs::create_dir_all(&options.out).map_err(|error| Error::io(&options.out, error))?;
+    let raw = options.out.join("raw.csv");
+    let mut lines = if raw.exists() { read_lines(&raw)? } else { Vec::new() };
+    let mut file = OpenOptions::new().create(true).append(true).open(&raw).map_err(|error| Error::io(&raw, error))?;
+    if lines.is_empty() && file.metadata().is_ok_and(|found| found.len() == 0) {
+        writeln!(file, "{HEADER}").map_err(|error| Error::io(&raw, error))?;
+    }
+    let mut done: BTreeSet<(String, String, u64)> =
+        lines.iter().map(|line| (line.dataset.clone(), line.method.clone(), line.seed)).collect();
+    for path in sets(options)? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let missing = |seed: u64, done: &BTreeSet<_>| {
+            options.methods.iter().filter(|(method, _)| !done.contains(&(name.clone(), method.clone(), seed))).count()
+        };
+        if (0..options.seeds).all(|seed| missing(seed, &done) == 0) {
+            continue;
+        }
+        let data = DataSet::read(&path)?;
+        for seed in 0..options.seeds {
+            if missing(seed, &done) == 0 {
+                continue;
+            }
+            let split = data.split(seed)?;
+            for (method_name, method) in &options.methods {
+                if !done.insert((name.clone(), method_name.clone(), seed)) {
+                    continue;
+                }
+                let line = measure(&name, method_name, method, seed, &split)?;
+                writeln!(file, "{}", to_csv(&line)).map_err(|error| Error::io(&raw, error))?;
+                report(&line);
+                lines.push(line);
+            }
+        }
+    }
+    let summary = options.out.join("summary.md");
+    std::fs::write(&summary, summarise(&lines)).map_err(|error| Error::io(&summary, error))
+}
+
+fn sets(options: &Options) -> Result<Vec<PathBuf>> {
+    let folder = std::fs::read_dir(&options.data).map_err(|error| Error::io(&options.data, error))?;
+    let mut paths: Vec<PathBuf> = folder
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "parquet"))
+        .collect();
+    paths.sort();
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(unknown) = options.sets.iter().find(|set| !paths.iter().any(|path| stem(path) == **set)) {
+        let names: Vec<String> = paths.iter().map(|path| stem(path)).collect();
+        let problem = format!("{} has no {unknown}.parquet", options.data.display());
+        return Err(Error::schema(problem, format!("it has {}", names.join(", "))));
+    }
+    paths.retain(|path| options.sets.is_empty() || options.sets.contains(&stem(path)));
+    Ok(paths)
+}
+
+fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &Split) -> Result<Line> {
+    reset_peak();
+    let start = Instant::now();
+    let run = Run { seed, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
+    let fitted = method.fit(split.encoder.layout(), &split.training, &split.validation, run)?;
+    let fit_seconds = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let scores = fitted.score_distinct(&split.test);
+    let score_seconds = start.elapsed().as_secs_f64();
+    Ok(Line {
+        dataset: dataset.to_owned(),
+        method: name.to_owned(),
+        seed,
+        ap: 100.0 * average_precision(&split.labels, &scores)?,
+        auroc: 100.0 * auroc(&split.labels, &scores)?,
+        fit_seconds,
+        score_seconds,
+        peak_mb: peak_mb(),
+    })
+}
+
+fn to_csv(line: &Line) -> String {
+    format!(
+        "{},{},{},{:.4},{:.4},{:.3},{:.3},{:.1}",
+        line.dataset, line.method, line.seed, line.ap, line.auroc, line.fit_seconds, line.score_seconds, line.peak_mb
+    )
+}
+
+/// Reads `raw.csv`; a last line that was cut off by a crash is dropped, and its run done again.
+pub fn read_lines(path: &Path) -> Result<Vec<Line>> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    if whole.len() + 1 < text.len() {
+        let file = File::options().write(true).open(path).map_err(|error| Error::io(path, error))?;
+        file.set_len(whole.len() as u64 + 1).map_err(|error| Error::io(path, error))?;
+    }
+    whole
+        .lines()
+        .enumerate()
+        .skip(1)
+        .map(|(index, text)| {
+            from_csv(text).ok_or_else(|| {
+                let place =
+                    gnsm::error::Place { file: path.display().to_string(), line: Some(index as u64 + 1), column: None };
+                Error::data(place, "not a result line", format!("its columns are {HEADER}; remove the line"))
+            })
+        })
+        .collect()
+}
+
+fn from_csv(text: &str) -> Option<Line> {
+    let cells: Vec<&str> = text.split(',').collect();
+    let [dataset, method, seed, ap, auroc, fit_seconds, score_seconds, peak_mb] = cells.as_slice() else { return None };
+    Some(Line {
+        dataset: (*dataset).to_owned(),
+        method: (*method).to_owned(),
+        seed: seed.parse().ok()?,
+        ap: ap.parse().ok()?,
+        auroc: auroc.parse().ok()?,
+        fit_seconds: fit_seconds.parse().ok()?,
+        score_seconds: score_seconds.parse().ok()?,
+        peak_mb: peak_mb.parse().ok()?,
+    })
+}
+
+/// Mean and standard deviation over the seeds (of the population, as NumPy's default).
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt())
+}
+
+/// The summary's text: AP beside the paper's figures, AUROC, seconds and memory.
+pub fn summarise(lines: &[Line]) -> String {
+    let ordered = |of: fn(&Line) -> &String| {
+        let mut seen: Vec<&String> = Vec::new();
+        for line in lines {
+            if !seen.contains(&of(line)) {
+                seen.push(of(line));
+            }
+        }
+        seen
+    };
+    let (sets, methods) = (ordered(|line| &line.dataset), ordered(|line| &line.method));
+    let cell = |set: &str, method: &str, of: fn(&Line) -> f64| {
+        let values: Vec<f64> =
+            lines.iter().filter(|line| line.dataset == set && line.method == method).map(of).collect();
+        (!values.is_empty()).then(|| (mean_and_deviation(&values), values.len()))
+    };
+    let mut text = String::new();
+    let mut section = |title: &str, of: fn(&Line) -> f64, decimals: usize, with_paper: bool| {
+        let _ = writeln!(text, "## {title}\n");
+        let mut head: Vec<String> = vec!["set".into()];
+        head.extend(methods.iter().map(ToString::to_string));
+        if with_paper {
+            head.extend(paper::METHODS.iter().map(|method| format!("paper: {method}")));
+        }
+        let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
+        for set in &sets {
+            let mut row = vec![(*set).clone()];
+            row.extend(methods.iter().map(|method| match cell(set, method, of) {
+                Some(((mean, deviation), n)) if n > 1 => format!("{mean:.decimals$} ± {deviation:.decimals$}"),
+                Some(((mean, _), _)) => format!("{mean:.decimals$}"),
+                None => "–".into(),
+            }));
+            if with_paper {
+                row.extend(paper::average_precision(set));
+            }
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+        text.push('\n');
+    };
+    section("Average precision, %", |line| line.ap, 2, true);
+    section("AUROC, %", |line| line.auroc, 2, false);
+    section("Seconds to fit", |line| line.fit_seconds, 1, false);
+    section("Seconds to score the test rows", |line| line.score_seconds, 2, false);
+    section("Peak memory, MB", |line| line.peak_mb, 0, false);
+    text
+}
+
+/// Lets the system's peak start again from what is in use now.
+fn reset_peak() {
+    // Only Linux has this, and may refuse it; the peak is then the process's own.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+fn peak_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kilobytes =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok());
+    kilobytes.map_or(0.0, |kilobytes: f64| kilobytes / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(dataset: &str, method: &str, seed: u64, ap: f64) -> Line {
+        Line {
+            dataset: dataset.into(),
+            method: method.into(),
+            seed,
+            ap,
+            auroc: 50.0,
+            fit_seconds: 1.5,
+            score_seconds: 0.25,
+            peak_mb: 80.0,
+        }
+    }
+
+    #[test]
+    fn lines_survive_the_file() {
+        let one = line("bank", "gnsm", 3, 71.25);
+        assert_eq!(from_csv(&to_csv(&one)), Some(one));
+        assert_eq!(from_csv("bank,gnsm,x,1,1,1,1,1"), None);
+    }
+
+    #[test]
+    fn a_cut_off_line_is_dropped() {
+        let folder = std::env::temp_dir().join(format!("gnsm-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("raw.csv");
+        let whole = format!("{HEADER}\n{}\n", to_csv(&line("bank", "gnsm", 0, 70.0)));
+        std::fs::write(&path, format!("{whole}bank,gnsm,1,7")).expect("written");
+        assert_eq!(read_lines(&path).expect("read").len(), 1);
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), whole);
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn the_summary_stands_beside_the_paper() {
+        let text = summarise(&[line("bank", "gnsm", 0, 70.0), line("bank", "gnsm", 1, 72.0)]);
+        assert!(text.contains("| bank | 71.00 ± 1.00 | 63.24 ± 1.74 | 66.52 ± 0.57 |"), "{text}");
+    }
+}

@@ -1,0 +1,17 @@
+//! `gnsm completions`: a script that completes commands in a shell.
+
+use anyhow::Result;
+use clap::CommandFactory;
+
+use super::Outcome;
+use crate::arguments::{Arguments, CompletionsArguments};
+use crate::console::Console;
+
+/// Runs the command.
+pub fn run(arguments: &CompletionsArguments, console: Console) -> Result<Outcome> {
+    // Into memory first: the generator does not expect a closed pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), "gnsm", &mut script);
+    console.print(&String::from_utf8_lossy(&script))?;
+    Ok(Outcome::Done)
+}

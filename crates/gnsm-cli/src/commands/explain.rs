@@ -1,0 +1,110 @@
+//! `gnsm explain`: one row's score, taken apart.
+
+use anyhow::{Result, bail};
+use comfy_table::{Attribute, Cell};
+use gnsm::model::{Model, Scored};
+use gnsm::reason::{Explanation, Reason, short};
+use gnsm::table::Table;
+use serde_json::json;
+
+use super::{Outcome, note_columns, open_table};
+use crate::arguments::ExplainArguments;
+use crate::console::Console;
+use crate::display::{self, Place, STRONG, bar, p_value, plural, right};
+use crate::interrupt;
+
+/// Rows passed over at a time.
+const BATCH: usize = 8192;
+/// Characters of the longest bar.
+const BAR: usize = 20;
+/// What rounding may change in a sum of parts, relative to the score.
+const ROUNDING: f64 = 1e-9;
+
+/// Runs the command.
+pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
+    let model = Model::load(&arguments.model)?;
+    let Some(row) = read_row(arguments, &model, console)? else { return Ok(Outcome::Interrupted) };
+    let (Some(Scored { score, p_value }), Some(explanation)) =
+        (model.score(&row)?.pop(), model.explain(&row, &[0])?.pop())
+    else {
+        bail!("row {} could not be scored", arguments.row);
+    };
+    let sum = explanation.base + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();
+    if (sum - score).abs() > ROUNDING * score.abs().max(1.0) {
+        console.warn(format_args!("the parts sum to {sum}, not to the score {score}; please report this"));
+    }
+    if arguments.json {
+        console.print_json(&json!({
+            "file": row.file,
+            "row": arguments.row,
+            "line": row.lines.first(),
+            "score": score,
+            "p_value": p_value,
+            "base": explanation.base,
+            "sum": sum,
+            "reasons": explanation.reasons,
+        }))?;
+    } else {
+        console.print(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// A table of that row alone; `None` after Ctrl-C.
+fn read_row(arguments: &ExplainArguments, model: &Model, console: Console) -> Result<Option<Table>> {
+    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
+    interrupt::stop_soon()?;
+    let mut passed = 0;
+    loop {
+        let left = arguments.row - passed;
+        let size = if left == 0 { 1 } else { left.min(BATCH as u64) as usize };
+        let Some(batch) = reader.next_batch(size)? else {
+            let rows = plural(passed, "row");
+            bail!("{} has {rows}: there is no row {}, counted from 0", arguments.file.display(), arguments.row);
+        };
+        if passed == 0 {
+            let report = model.check(&batch)?;
+            note_columns(console, model, &batch.file, &report);
+        }
+        if left == 0 {
+            return Ok(Some(batch));
+        }
+        passed += batch.n_rows() as u64;
+        if interrupt::requested() {
+            return Ok(None);
+        }
+    }
+}
+
+fn page(row: &Table, number: u64, score: f64, p: f64, sum: f64, explanation: &Explanation) -> String {
+    let file = display::plain(&row.file);
+    let mut page = format!("{STRONG}row {number}{STRONG:#} of {file}: score {score:.4}, p-value {}\n\n", p_value(p));
+    let mut rows: Vec<Vec<Cell>> = explanation.reasons.iter().map(line).collect();
+    let total = |name: &str, value: f64| {
+        vec![
+            Cell::new(name).add_attribute(Attribute::Dim),
+            Cell::new(""),
+            Cell::new(""),
+            right(""),
+            right(format!("{value:.4}")),
+        ]
+    };
+    rows.push(total("(base)", explanation.base));
+    rows.push(total("(sum)", sum));
+    page.push_str(&display::columns(Place::Output, &["column", "saw", "expected", "p", "part", "share", ""], rows));
+    page
+}
+
+fn line(reason: &Reason) -> Vec<Cell> {
+    let saw = format!("{}{}", display::cell(&reason.saw, 40), if reason.unseen { " (never seen)" } else { "" });
+    let saw = Cell::new(saw);
+    vec![
+        Cell::new(display::cell(&reason.column, 40)).add_attribute(Attribute::Bold),
+        if reason.unseen { saw.fg(comfy_table::Color::Red) } else { saw },
+        Cell::new(display::cell(reason.expected.as_deref().unwrap_or("-"), 40)),
+        right(reason.probability.map_or_else(|| "-".into(), short)),
+        right(format!("{:.4}", reason.part)),
+        right(format!("{:.0} %", 100.0 * reason.share)),
+        Cell::new(bar(reason.share, BAR)),
+    ]
+}

@@ -1,0 +1,168 @@
+//! `gnsm fit`: from a table to a model file.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use gnsm::detector::{Fitted, Method};
+use gnsm::model::{FitOptions, Model};
+use gnsm::table::{ReadOptions, Table};
+use gnsm::train::{CurvePoint, Ending};
+use serde_json::json;
+
+use super::{Outcome, create_file, open_table, refuse_same_file};
+use crate::arguments::{ColumnArguments, FitArguments, MethodArguments};
+use crate::console::Console;
+use crate::display::{bytes, count, plural, seconds};
+use crate::progress::{FitWatcher, kind_name};
+use crate::{interrupt, settings};
+
+/// Runs the command.
+pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
+    let start = Instant::now();
+    let model_path = arguments.output.as_path();
+    let (method, mut options) = what_to_fit(&arguments.method, &arguments.columns)?;
+    refuse_overwriting_inputs(model_path, &arguments.file, &arguments.method, &arguments.columns)?;
+    // Better now than after an hour of training.
+    drop(create_file(model_path)?);
+    options.checkpoint = checkpoint_of(model_path);
+    options.resume = arguments.resume;
+    note_checkpoint(console, &options);
+    interrupt::stop_training(console)?;
+    let table = read(&arguments.file, &arguments.read.options())?;
+    if interrupt::requested() {
+        return Ok(Outcome::Interrupted);
+    }
+
+    let mut model = learn(&table, &method, &options, console)?;
+    model.save(model_path)?;
+
+    let trained = training(model.fitted());
+    note_ending(console, &model);
+    if let (Some(checkpoint), Some((_, ending))) = (options.checkpoint.filter(|path| path.exists()), trained) {
+        if ending == Ending::Interrupted {
+            console.note(format_args!("the same command with --resume continues from {}", checkpoint.display()));
+        } else {
+            std::fs::remove_file(&checkpoint).map_err(|error| gnsm::error::Error::io(&checkpoint, error))?;
+        }
+    }
+    let size = std::fs::metadata(model_path).map_or(0, |found| found.len());
+    let taken = start.elapsed().as_secs_f64();
+    console.note(format_args!("wrote {} ({}) in {}", model_path.display(), bytes(size), seconds(taken)));
+    if arguments.json {
+        let [training_rows, validation_rows, calibration_rows] = model.report().rows;
+        let columns = model
+            .encoder()
+            .schema()
+            .columns
+            .iter()
+            .map(|column| json!({ "name": column.name, "kind": kind_name(&column.kind), "why": column.reason }));
+        console.print_json(&json!({
+            "model": model_path.display().to_string(),
+            "blake3": model.hash(),
+            "bytes": size,
+            "method": model.fitted().name(),
+            "seed": model.report().seed,
+            "rows": {
+                "training": training_rows,
+                "validation": validation_rows,
+                "calibration": calibration_rows,
+                "labelled_anomalies": model.report().labelled_anomalies,
+            },
+            "label": model.report().label,
+            "columns": columns.collect::<Vec<_>>(),
+            "steps": trained.and_then(|(curve, _)| curve.last()).map(|point| point.step),
+            "best_validation_loss": trained.and_then(|(curve, _)| best(curve)).map(|point| point.validation),
+            "ending": trained.map(|(_, ending)| ending),
+            "seconds": taken,
+        }))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The method and the options that `fit` and `detect` share.
+pub fn what_to_fit(method: &MethodArguments, columns: &ColumnArguments) -> Result<(Method, FitOptions)> {
+    let (choices, anomaly) = columns.choices()?;
+    let (seed, max_seconds) = (method.seed, method.max_seconds);
+    let options = FitOptions { seed, max_seconds, choices, anomaly, checkpoint: None, resume: false };
+    Ok((settings::method(method)?, options))
+}
+
+/// Refuses an output that is one of the files this command reads.
+pub fn refuse_overwriting_inputs(
+    output: &Path,
+    file: &Path,
+    method: &MethodArguments,
+    columns: &ColumnArguments,
+) -> Result<()> {
+    let read: Vec<&Path> =
+        [Some(file), method.config.as_deref(), columns.schema.as_deref()].into_iter().flatten().collect();
+    refuse_same_file(output, &read)
+}
+
+/// The whole file.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    // One batch without bound is the whole file.
+    match open_table(path, options)?.next_batch(usize::MAX)? {
+        Some(table) => Ok(table),
+        None => bail!("{}: holds no rows; give a file with rows", path.display()),
+    }
+}
+
+/// Fits, and says on the way what was decided and how it goes.
+pub fn learn(table: &Table, method: &Method, options: &FitOptions, console: Console) -> Result<Model> {
+    Ok(Model::fit(table, method, options, &mut FitWatcher::new(console))?)
+}
+
+/// How training went, for methods that train.
+pub fn training(fitted: &Fitted) -> Option<(&[CurvePoint], Ending)> {
+    if let Fitted::Gnsm(gnsm) = fitted { Some((gnsm.curve(), gnsm.ending())) } else { None }
+}
+
+/// The point of the curve whose weights were kept.
+pub fn best(curve: &[CurvePoint]) -> Option<&CurvePoint> {
+    curve.iter().min_by(|a, b| a.validation.total_cmp(&b.validation))
+}
+
+/// Says how training ended.
+pub fn note_ending(console: Console, model: &Model) {
+    let Some((curve, ending)) = training(model.fitted()) else { return };
+    let (Some(last), Some(best)) = (curve.last(), best(curve)) else { return };
+    console.note(format_args!(
+        "{} after {}; validation loss {:.4} at step {}",
+        ending_text(ending),
+        plural(last.step, "step"),
+        best.validation,
+        count(best.step)
+    ));
+}
+
+/// Why training ended, for people.
+pub fn ending_text(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Completed => "training is complete",
+        Ending::StoppedEarly => "training stopped improving",
+        Ending::TimeLimit => "training met its time limit",
+        Ending::Interrupted => "training was interrupted",
+    }
+}
+
+/// Where the state of training is kept: beside the model, unless that is a device or a pipe.
+fn checkpoint_of(model: &Path) -> Option<PathBuf> {
+    let is_special = std::fs::metadata(model).is_ok_and(|found| !found.is_file());
+    let mut name = model.as_os_str().to_owned();
+    name.push(".checkpoint");
+    (!is_special).then(|| name.into())
+}
+
+fn note_checkpoint(console: Console, options: &FitOptions) {
+    let Some(path) = &options.checkpoint else { return };
+    match (options.resume, path.exists()) {
+        (true, true) => console.note(format_args!("continuing from {}", path.display())),
+        (true, false) => console.note(format_args!("{} is not there: starting from the beginning", path.display())),
+        (false, true) => {
+            console.note(format_args!("starting from the beginning; --resume would continue from {}", path.display()));
+        }
+        (false, false) => {}
+    }
+}

@@ -1,0 +1,190 @@
+//! `gnsm inspect`: what is in a model file.
+
+use anyhow::{Context, Result};
+use comfy_table::Cell;
+use gnsm::detector::Method;
+use gnsm::model::Model;
+use gnsm::noise::Levels;
+use gnsm::reason::short;
+use gnsm::schema::{ColumnSchema, Kind};
+use gnsm::train::{CurvePoint, Ending};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::fit::{best, ending_text, training};
+use crate::arguments::InspectArguments;
+use crate::console::Console;
+use crate::display::{self, Place, STRONG, bytes, columns, count, right, sparkline};
+use crate::progress::kind_name;
+use crate::settings;
+
+/// The quantiles of the calibration scores that are shown.
+const QUANTILES: [f64; 6] = [0.0, 0.25, 0.5, 0.9, 0.99, 1.0];
+/// Points of the training curve that are shown as numbers, at the most.
+const CURVE_POINTS: usize = 10;
+/// Characters of the training curve as a picture.
+const CURVE_WIDTH: usize = 60;
+
+/// Runs the command.
+pub fn run(arguments: &InspectArguments, console: Console) -> Result<Outcome> {
+    let model = Model::load(&arguments.model)?;
+    let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();
+    let method = model.fitted().method();
+    let levels = match &method {
+        Method::Gnsm(config) => Some(Levels::new(&config.levels)?),
+        _ => None,
+    };
+    let settings = settings::of_method(&method)?;
+    let file = arguments.model.display().to_string();
+    if arguments.json {
+        console.print_json(&as_json(&file, size, &model, &settings, levels.as_ref()))?;
+    } else {
+        console.print(&page(&file, size, &model, &settings, levels.as_ref()))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> Value {
+    let training = training(model.fitted());
+    let calibration = model.calibration();
+    let [training_rows, validation_rows, calibration_rows] = model.report().rows;
+    json!({
+        "file": file,
+        "bytes": size,
+        "blake3": model.hash(),
+        "method": model.fitted().name(),
+        "settings": settings,
+        "schema": model.encoder().schema(),
+        "label": model.report().label,
+        "seed": model.report().seed,
+        "rows": {
+            "training": training_rows,
+            "validation": validation_rows,
+            "calibration": calibration_rows,
+            "labelled_anomalies": model.report().labelled_anomalies,
+        },
+        "levels": levels.map(|levels| (0..levels.count())
+            .map(|level| json!({
+                "lambda": levels.lambda(level),
+                "sigma": levels.sigma(level),
+                "delta": levels.delta(level),
+            }))
+            .collect::<Vec<_>>()),
+        "training": training.map(|(curve, ending)| json!({ "ending": ending, "curve": curve })),
+        "calibration": {
+            "rows": calibration.rows(),
+            "smallest_p": calibration.smallest_p(),
+            "quantiles": QUANTILES.map(|part| json!({ "part": part, "score": calibration.quantile(part) })),
+        },
+    })
+}
+
+fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> String {
+    let title = |text: &str| format!("\n{STRONG}{text}{STRONG:#}\n");
+    let table = |header: &[&str], rows| columns(Place::Output, header, rows);
+    let pair = |name: &str, value: String| vec![Cell::new(name), Cell::new(value)];
+    let report = model.report();
+    let [training_rows, validation_rows, calibration_rows] = report.rows.map(count);
+
+    let mut page = format!("{STRONG}{}{STRONG:#}\n", display::plain(file));
+    page += &table(
+        &[],
+        vec![
+            pair("method", model.fitted().name().into()),
+            pair("size", bytes(size)),
+            pair("blake3", model.hash().unwrap_or("-").into()),
+            pair("seed", report.seed.to_string()),
+            pair(
+                "rows",
+                format!("{training_rows} trained, {validation_rows} validated, {calibration_rows} calibrated"),
+            ),
+            pair(
+                "label",
+                report.label.as_deref().map_or_else(
+                    || "none".into(),
+                    |label| {
+                        format!(
+                            "{} ({} anomalies left out)",
+                            display::cell(label, 40),
+                            count(report.labelled_anomalies)
+                        )
+                    },
+                ),
+            ),
+        ],
+    );
+    page += &title("Columns");
+    let lines = model.encoder().schema().columns.iter().map(column_line).collect();
+    page += &table(&["column", "kind", "holds", "why"], lines);
+    page += &title("Settings");
+    let mut lines = Vec::new();
+    flatten("", settings, &mut lines);
+    page += &table(&[], lines.into_iter().map(|(name, value)| pair(&name, value)).collect());
+    if let Some(levels) = levels {
+        page += &title("Levels");
+        let lines = (0..levels.count()).map(|level| {
+            let (lambda, sigma) = (f64::from(levels.lambda(level)), f64::from(levels.sigma(level)));
+            [(level + 1).to_string(), short(lambda), short(sigma), short(levels.delta(level))].map(right).to_vec()
+        });
+        page += &table(&["level", "λ", "σ", "δ"], lines.collect());
+    }
+    if let Some((curve, ending)) = training(model.fitted()) {
+        page += &title("Training");
+        page += &curve_page(curve, ending);
+    }
+    page += &title("Calibration");
+    let calibration = model.calibration();
+    let quantiles = QUANTILES
+        .map(|part| vec![right(format!("{} %", 100.0 * part)), right(format!("{:.4}", calibration.quantile(part)))]);
+    page += &table(&["part of usual rows", "score up to"], quantiles.to_vec());
+    let rows = count(calibration.rows());
+    page += &format!("  smallest p-value {}, from {rows} rows\n", short(calibration.smallest_p()));
+    page
+}
+
+fn column_line(column: &ColumnSchema) -> Vec<Cell> {
+    let with_missing = |text: String, missing| if missing { format!("{text}, missing ones") } else { text };
+    let holds = match &column.kind {
+        Kind::Categorical { categories, rare, missing } => {
+            let rare = if rare.is_empty() { String::new() } else { format!(" and {} rare", count(rare.len() as u64)) };
+            with_missing(format!("{} categories{rare}", count(categories.len() as u64)), *missing)
+        }
+        Kind::Numeric { mean, scale, missing } => {
+            with_missing(format!("mean {}, deviation {}", short(*mean), short(*scale)), *missing)
+        }
+        Kind::Ignored => "-".into(),
+    };
+    let name = Cell::new(display::cell(&column.name, 40));
+    vec![name, Cell::new(kind_name(&column.kind)), Cell::new(holds), Cell::new(display::cell(&column.reason, 100))]
+}
+
+/// Settings by their full names, as `--config` takes them.
+fn flatten(path: &str, value: &Value, lines: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                flatten(&path, value, lines);
+            }
+        }
+        _ => lines.push((path.to_owned(), value.to_string())),
+    }
+}
+
+fn curve_page(curve: &[CurvePoint], ending: Ending) -> String {
+    let validation: Vec<f64> = curve.iter().map(|point| point.validation).collect();
+    let stride = curve.len().div_ceil(CURVE_POINTS).max(1);
+    let kept = best(curve);
+    let mut lines: Vec<Vec<Cell>> = Vec::new();
+    for (index, point) in curve.iter().enumerate() {
+        let is_kept = kept == Some(point);
+        if is_kept || index % stride == stride - 1 || index + 1 == curve.len() {
+            let [step, training, validation] =
+                [count(point.step), format!("{:.4}", point.training), format!("{:.4}", point.validation)].map(right);
+            lines.push(vec![step, training, validation, Cell::new(if is_kept { "kept" } else { "" })]);
+        }
+    }
+    let picture = sparkline(&validation, CURVE_WIDTH);
+    let table = columns(Place::Output, &["step", "training loss", "validation loss", ""], lines);
+    format!("  {}\n  {picture}\n{table}", ending_text(ending))
+}

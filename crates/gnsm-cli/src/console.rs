@@ -1,0 +1,87 @@
+//! The two streams: what was asked for on standard output, everything else on standard error.
+//!
+//! Colours are written always and taken out again by `anstream` where a stream is no terminal or `NO_COLOR` is set.
+//! Nothing written to standard error can fail a run: whoever closed it does not want to hear.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+
+/// The style of an error's first word.
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// The style of a warning's first word.
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// What a command writes to, beside files.
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    quiet: bool,
+}
+
+impl Console {
+    /// With `quiet`, only errors reach standard error.
+    pub fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Whether notes and progress are unwanted.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Tells a person something.
+    pub fn note(self, text: impl Display) {
+        if !self.quiet {
+            let _ = writeln!(anstream::stderr(), "{text}");
+        }
+    }
+
+    /// Tells a person that something is probably not as they wanted it.
+    pub fn warn(self, text: impl Display) {
+        self.note(format_args!("{WARNING}warning:{WARNING:#} {text}"));
+    }
+
+    /// Whether standard error is a terminal and may show something that moves.
+    pub fn is_lively(self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// Writes a report to standard output.
+    pub fn print(self, report: &str) -> anyhow::Result<()> {
+        let mut stdout = anstream::stdout().lock();
+        stdout.write_all(report.as_bytes()).and_then(|()| stdout.flush()).map_err(stdout_error)
+    }
+
+    /// Writes a report for machines to standard output.
+    pub fn print_json(self, report: &serde_json::Value) -> anyhow::Result<()> {
+        self.print(&format!("{report:#}\n"))
+    }
+}
+
+/// An error of standard output, with its name.
+pub fn stdout_error(error: io::Error) -> anyhow::Error {
+    anyhow::Error::new(error).context("standard output")
+}
+
+/// Whether all that happened is that a reader had enough.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
+}
+
+/// Writes an error in one line.
+pub fn report(error: &anyhow::Error) {
+    // The library's messages hold file and cause already; those of contexts do not.
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if cause.starts_with(&message) {
+            message = cause;
+        } else if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    let message = crate::display::plain(&message);
+    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
+}

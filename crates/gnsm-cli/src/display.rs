@@ -1,0 +1,167 @@
+//! Numbers, names and little pictures for people.
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+
+/// Titles and names.
+pub const STRONG: Style = Style::new().bold();
+/// What is there for context.
+pub const FAINT: Style = Style::new().dimmed();
+/// What is odd.
+pub const ODD: Style = AnsiColor::Red.on_default().bold();
+
+/// Text without anything that could break a line or command a terminal.
+pub fn plain(text: &str) -> String {
+    if !text.chars().any(char::is_control) {
+        return text.to_owned();
+    }
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// A cell's text: plain, and not longer than `most` characters.
+pub fn cell(text: &str, most: usize) -> String {
+    let start: String = text.chars().take(most).collect();
+    if start.len() == text.len() { plain(text) } else { format!("{}…", plain(&start)) }
+}
+
+/// 32,950.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 row`, `2 rows`.
+pub fn plural(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// Names for a sentence: `a`, `b` and 3 more.
+pub fn names(names: &[String]) -> String {
+    const MOST: usize = 10;
+    let mut text = names.iter().take(MOST).map(|name| format!("`{}`", cell(name, 60))).collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        text.push_str(&format!(" and {} more", count((names.len() - MOST) as u64)));
+    }
+    text
+}
+
+/// A time: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn seconds(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", count(whole / 3600), whole % 3600 / 60),
+    }
+}
+
+/// A size: `812 bytes`, `1.3 MB`.
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1000 => format!("{n} bytes"),
+        1000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        _ => format!("{:.1} GB", n as f64 / 1e9),
+    }
+}
+
+/// A p-value: `0.0123`, `0.00005`.
+pub fn p_value(p: f64) -> String {
+    gnsm::reason::short(p)
+}
+
+/// A bar of `share` of `width` characters; nothing where the share is not positive.
+pub fn bar(share: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// A line of bars, the highest for the largest value; at most `width`, the lowest of its neighbours each.
+pub fn sparkline(values: &[f64], width: usize) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let group = values.len().div_ceil(width.max(1)).max(1);
+    let lows: Vec<f64> = values.chunks(group).map(|group| group.iter().copied().fold(f64::NAN, f64::min)).collect();
+    let low = lows.iter().copied().fold(f64::NAN, f64::min);
+    let high = lows.iter().copied().fold(f64::NAN, f64::max);
+    lows.iter()
+        .map(|value| {
+            let height = if high > low { (value - low) / (high - low) } else { 0.0 };
+            // What is not a number becomes 0 here.
+            BARS[(height * 7.0).round().clamp(0.0, 7.0) as usize]
+        })
+        .collect()
+}
+
+/// Where a table of columns is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On standard output.
+    Output,
+    /// On standard error.
+    Error,
+}
+
+/// Rows under each other without lines between, as wide as the terminal at the most, indented by two spaces.
+pub fn columns(place: Place, header: &[&str], rows: Vec<Vec<Cell>>) -> String {
+    const INDENT: u16 = 2;
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    if place == Place::Error {
+        table.use_stderr();
+    }
+    table.enforce_styling().style_text_only();
+    if let Some(width) = table.width() {
+        table.set_width(width.saturating_sub(INDENT).max(40));
+    }
+    if !header.is_empty() {
+        table.set_header(header.iter().map(|name| Cell::new(name).add_attribute(comfy_table::Attribute::Dim)));
+    }
+    table.add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let indent = " ".repeat(INDENT.into());
+    table.lines().map(|line| format!("{indent}{}", line.trim_end()).trim_end().to_owned() + "\n").collect()
+}
+
+/// A cell whose text stands at the right.
+pub fn right(text: impl ToString) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!((plural(1, "row"), plural(2000, "row")), ("1 row".into(), "2,000 rows".into()));
+        assert_eq!([0.44, 12.4, 200.0, 7500.0].map(seconds), ["0.4 s", "12 s", "3 min 20 s", "2 h 5 min"]);
+        assert_eq!([812, 1300, 2_500_000].map(bytes), ["812 bytes", "1.3 kB", "2.5 MB"]);
+    }
+
+    #[test]
+    fn text_cannot_command_a_terminal() {
+        assert_eq!(plain("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\nb");
+        assert_eq!(cell("äöüß", 3), "äöü…");
+        assert_eq!(cell("äöü", 3), "äöü");
+    }
+
+    #[test]
+    fn pictures() {
+        assert_eq!((bar(0.5, 4), bar(0.03, 4), bar(-1.0, 4)), ("██".into(), "▏".into(), String::new()));
+        assert_eq!(sparkline(&[8.0, 4.0, 1.0, f64::NAN], 10), "█▄▁▁");
+        assert_eq!(sparkline(&[1.0; 4], 2), "▁▁");
+        assert_eq!(sparkline(&[], 2), "");
+    }
+}

@@ -1,0 +1,152 @@
+//! What is said on standard error while a command works.
+
+use std::time::{Duration, Instant};
+
+use comfy_table::Cell;
+use gnsm::model::FitReport;
+use gnsm::schema::{ColumnSchema, Kind, Schema};
+use gnsm::train::{Progress, Watcher};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::console::Console;
+use crate::display::{self, Place, count, plural};
+use crate::interrupt;
+
+/// How often a line is written where nothing may move.
+const EVERY: Duration = Duration::from_secs(10);
+/// The most columns that are listed one by one; beyond that, only those that are not used.
+const LISTED_COLUMNS: usize = 40;
+
+/// Watches a fit: says what was decided about the columns, then how training goes on.
+pub struct FitWatcher {
+    console: Console,
+    bar: Option<ProgressBar>,
+    last_line: Instant,
+}
+
+impl FitWatcher {
+    /// A watcher that writes to the console.
+    pub fn new(console: Console) -> Self {
+        Self { console, bar: None, last_line: Instant::now() }
+    }
+}
+
+impl Watcher for FitWatcher {
+    fn begin(&mut self, schema: &Schema, report: &FitReport) {
+        self.console.note(decisions(schema, report.label.as_deref()).trim_end());
+        self.console.note(split(report));
+        if report.label.is_some() && report.labelled_anomalies == 0 {
+            self.console.warn("no row has the label of an anomaly, so all are learned from; see --anomaly");
+        }
+        if self.console.is_lively() {
+            let style = ProgressStyle::with_template("  training {wide_bar} {percent:>3} %  {msg}");
+            self.bar = Some(ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
+        }
+        self.last_line = Instant::now();
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let text = || {
+            let best = progress.best.map(|best| format!(", best {best:.4}")).unwrap_or_default();
+            let left = display::seconds(progress.seconds_left);
+            format!("loss {:.4}{best}, at most {left} left", progress.loss)
+        };
+        if let Some(bar) = &self.bar {
+            bar.set_length(progress.steps);
+            bar.set_position(progress.step);
+            if self.last_line.elapsed() > Duration::from_millis(100) {
+                bar.set_message(text());
+                self.last_line = Instant::now();
+            }
+        } else if !self.console.is_quiet() && self.last_line.elapsed() > EVERY {
+            self.console.note(format_args!("step {} of {}: {}", count(progress.step), count(progress.steps), text()));
+            self.last_line = Instant::now();
+        }
+    }
+
+    fn stop(&mut self) -> bool {
+        interrupt::requested()
+    }
+}
+
+impl Drop for FitWatcher {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A counter of scored rows where something may move.
+pub struct RowCounter(Option<ProgressBar>);
+
+impl RowCounter {
+    /// Counts on standard error, unless the scores themselves appear on the same screen.
+    pub fn new(console: Console, scores_on_screen: bool) -> Self {
+        Self((console.is_lively() && !scores_on_screen).then(|| {
+            let style = ProgressStyle::with_template("  {spinner} {human_pos} rows, {per_sec:0} a second");
+            ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        }))
+    }
+
+    /// More rows are done.
+    pub fn add(&self, rows: u64) {
+        if let Some(bar) = &self.0 {
+            bar.inc(rows);
+        }
+    }
+}
+
+impl Drop for RowCounter {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The name of a column's kind.
+pub fn kind_name(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Categorical { .. } => "categorical",
+        Kind::Numeric { .. } => "numeric",
+        Kind::Ignored => "ignored",
+    }
+}
+
+/// What was decided about each column, and why.
+fn decisions(schema: &Schema, label: Option<&str>) -> String {
+    let line = |column: &ColumnSchema| {
+        let kind = Cell::new(kind_name(&column.kind));
+        vec![Cell::new(display::cell(&column.name, 40)), kind, Cell::new(display::cell(&column.reason, 100))]
+    };
+    let few = schema.columns.len() <= LISTED_COLUMNS;
+    let listed = schema.columns.iter().filter(|column| few || column.kind == Kind::Ignored).take(LISTED_COLUMNS);
+    let mut rows: Vec<Vec<Cell>> = listed.map(line).collect();
+    if let Some(label) = label {
+        rows.push(vec![Cell::new(display::cell(label, 40)), Cell::new("label"), Cell::new("not learned from")]);
+    }
+    let mut text = display::columns(Place::Error, &["column", "kind", "why"], rows);
+    if !few {
+        let numeric = schema.used().filter(|column| matches!(column.kind, Kind::Numeric { .. })).count();
+        let categorical = schema.used().count() - numeric;
+        text.push_str(&format!(
+            "  … {} are categorical and {} numeric\n",
+            count(categorical as u64),
+            count(numeric as u64)
+        ));
+    }
+    text
+}
+
+/// How the rows were dealt out.
+fn split(report: &FitReport) -> String {
+    let [training, validation, calibration] = report.rows.map(count);
+    let left_out = match report.labelled_anomalies {
+        0 => String::new(),
+        n => format!("; {} left out", plural(n, "labelled anomaly").replace("anomalys", "anomalies")),
+    };
+    format!(
+        "{training} rows to learn from, {validation} to know when to stop, {calibration} to calibrate p-values{left_out}"
+    )
+}

@@ -1,0 +1,132 @@
+//! Settings from files, and a method from all that was said about it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use gnsm::detector::Method;
+use gnsm::gnsm::GnsmConfig;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::arguments::{HeadName, MethodArguments, Preset};
+
+/// The method with its preset, its head, and the settings of a file on top.
+pub fn method(arguments: &MethodArguments) -> Result<Method> {
+    let mut method = Method::named(&arguments.method)?;
+    if let Method::Gnsm(config) = &mut method {
+        *config = preset(arguments.preset, arguments.head);
+    } else if arguments.head.is_some() {
+        bail!("--head is for the method gnsm, not for {}", method.name());
+    }
+    if let Some(path) = &arguments.config {
+        let changes: Value = read_toml(path)?;
+        method = with_changes(&method, changes).with_context(|| path.display().to_string())?;
+    }
+    method.validate()?;
+    Ok(method)
+}
+
+fn preset(preset: Preset, head: Option<HeadName>) -> GnsmConfig {
+    let config = match preset {
+        Preset::Fast => GnsmConfig::fast(),
+        Preset::Paper => GnsmConfig::paper(),
+    };
+    match head {
+        None => config,
+        Some(HeadName::Norms) => config.with_paper_head(),
+        // The noise and the objective belong to the head; the network and its training to the preset.
+        Some(HeadName::Surprise) => {
+            GnsmConfig { network: config.network, training: config.training, ..GnsmConfig::fast() }
+        }
+    }
+}
+
+/// A TOML file; what is wrong with it is told in one line, with its number.
+pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    toml::from_str(&text).map_err(|error| {
+        let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
+        let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        anyhow!("{}{place}: {}", path.display(), error.message().trim_end().replace('\n', ", "))
+    })
+}
+
+/// A method's settings as JSON, with the digits a person would write.
+pub fn of_method(method: &Method) -> Result<Value> {
+    // By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
+    let mut value: Value = serde_json::from_str(&serde_json::to_string(method)?)?;
+    Ok(value["settings"].take())
+}
+
+fn with_changes(method: &Method, changes: Value) -> Result<Method> {
+    let mut settings = of_method(method)?;
+    merge(&mut settings, changes, "")?;
+    let whole = serde_json::json!({ "method": method.name(), "settings": settings });
+    Ok(serde_json::from_value(whole)?)
+}
+
+/// Puts `changes` into `settings`, table by table.
+fn merge(settings: &mut Value, changes: Value, path: &str) -> Result<()> {
+    let Value::Object(changes) = changes else {
+        *settings = changes;
+        return Ok(());
+    };
+    let Value::Object(known) = settings else { bail!("setting `{path}` is one value, not a table") };
+    // A table with a kind has the keys of its kind: another kind starts afresh.
+    if changes.get("kind").is_some_and(|kind| known.get("kind") != Some(kind)) {
+        *settings = Value::Object(changes);
+        return Ok(());
+    }
+    for (key, change) in changes {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let Some(setting) = known.get_mut(&key) else {
+            let names: Vec<&str> = known.keys().map(String::as_str).collect();
+            bail!("there is no setting `{path}`; there are {}", names.join(", "));
+        };
+        merge(setting, change, &path)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(base: GnsmConfig, toml: &str) -> Result<GnsmConfig> {
+        match with_changes(&Method::Gnsm(base), toml::from_str(toml)?)? {
+            Method::Gnsm(config) => Ok(config),
+            other => bail!("this is {}", other.name()),
+        }
+    }
+
+    #[test]
+    fn a_file_changes_what_it_names_and_nothing_else() -> Result<()> {
+        for base in [GnsmConfig::fast(), GnsmConfig::paper()] {
+            assert_eq!(changed(base, "")?, base);
+            let config = changed(base, "weighted = true\n[training]\nsteps = 7\n[network]\nwidth = 16\n")?;
+            let mut expected = base;
+            expected.weighted = true;
+            expected.training.steps = 7;
+            expected.network.width = 16;
+            assert_eq!(config, expected);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_table_of_another_kind_is_replaced() -> Result<()> {
+        let config = changed(GnsmConfig::fast(), "levels.smoothing = { kind = \"fixed\", delta = 0.5 }")?;
+        assert_eq!(config.levels.smoothing, gnsm::noise::Smoothing::Fixed { delta: 0.5 });
+        assert_eq!(config.levels.count, GnsmConfig::fast().levels.count);
+        Ok(())
+    }
+
+    #[test]
+    fn what_does_not_exist_is_named() {
+        let problem = |toml| changed(GnsmConfig::fast(), toml).expect_err("an error").to_string();
+        assert!(problem("training.stepz = 3").starts_with("there is no setting `training.stepz`; there are batch, "));
+        assert_eq!(problem("training.steps.x = 3"), "setting `training.steps` is one value, not a table");
+        assert!(problem("training = 3").contains("TrainingConfig"));
+        assert!(problem("training.steps = \"many\"").contains("many"));
+    }
+}

@@ -1,0 +1,10 @@
+//! The built binary from outside: what it prints where, how it ends, and what it leaves behind.
+
+mod harness;
+mod help;
+mod output;
+mod streams;
+mod determinism;
+mod bad_input;
+mod bad_files;
+mod interruption;

@@ -1,0 +1,120 @@
+//! The paper's head: a density over the score norms, and the split of its anomaly over the cells.
+//!
+//! The negative log-likelihood A(η) is split by integrated gradients (Sundararajan et al. 2017): along the straight line from the mean
+//! cell norms of the training rows to those of the row, the part of cell c is Σᵢ (u_{i,c} − ū_{i,c})·∫ ∂A/∂ηᵢ dt. The parts and
+//! the anomaly of the mean row (the base) sum to the anomaly.
+
+use super::DensityKind;
+use crate::density::{
+    Criterion, Density, GaussianMixture, KernelDensity, MixtureConfig, NearestNeighbours, Rows, SelectionConfig,
+    Standardizer,
+};
+use crate::error::Result;
+
+/// Points that a kernel or neighbour density keeps.
+const DENSITY_POINTS: usize = 2_000;
+/// Points of the line along which gradients are integrated.
+const PATH_POINTS: usize = 32;
+
+/// A density over standardised score norms.
+#[derive(Debug, Clone)]
+pub(super) struct NormsHead {
+    pub standardizer: Standardizer,
+    pub density: Density,
+    /// Mean cell norms of the training rows, [levels, cells].
+    pub mean_norms: Vec<f32>,
+}
+
+/// Sums over embedded rows, from which the head is fitted.
+pub(super) struct NormsOfRows {
+    n_cells: usize,
+    norms: Vec<f64>,
+    counts: Vec<f64>,
+    cell_sums: Vec<f64>,
+}
+
+impl NormsOfRows {
+    pub fn new(n_levels: usize, n_cells: usize) -> Self {
+        Self { n_cells, norms: Vec::new(), counts: Vec::new(), cell_sums: vec![0.0; n_levels * n_cells] }
+    }
+
+    /// Adds a row, given by its cell norms, that occurs `count` times.
+    pub fn add(&mut self, cells: &[f32], count: f64) {
+        self.norms.extend(level_norms(cells, self.n_cells));
+        self.counts.push(count);
+        for (sum, cell) in self.cell_sums.iter_mut().zip(cells) {
+            *sum += f64::from(*cell) * count;
+        }
+    }
+
+    /// Fits the density.
+    pub fn fit(mut self, kind: DensityKind, seed: u64) -> Result<NormsHead> {
+        let n_levels = self.cell_sums.len() / self.n_cells;
+        let standardizer = Standardizer::fit(Rows::new(&self.norms, n_levels, &self.counts)?);
+        standardizer.transform(&mut self.norms);
+        let rows = Rows::new(&self.norms, n_levels, &self.counts)?;
+        let density = match kind {
+            DensityKind::Mixture => {
+                let selection = SelectionConfig { criterion: Criterion::LowestTenth, ..SelectionConfig::default() };
+                let mixture = MixtureConfig { starts: 3, ..MixtureConfig::default() };
+                Density::Mixture(GaussianMixture::fit_best(rows, &selection, &mixture, seed)?)
+            }
+            DensityKind::Kernel => Density::Kernel(KernelDensity::fit(rows, DENSITY_POINTS, seed)?),
+            DensityKind::Neighbours => Density::Neighbours(NearestNeighbours::fit(rows, 5, DENSITY_POINTS, seed)?),
+        };
+        let total: f64 = self.counts.iter().sum();
+        let mean_norms = self.cell_sums.iter().map(|sum| (sum / total) as f32).collect();
+        Ok(NormsHead { standardizer, density, mean_norms })
+    }
+}
+
+impl NormsHead {
+    /// The anomaly of a row, given by its cell norms.
+    pub fn anomaly_of(&self, cells: &[f32], n_cells: usize) -> f64 {
+        self.anomaly(level_norms(cells, n_cells).collect())
+    }
+
+    fn anomaly(&self, mut norms: Vec<f64>) -> f64 {
+        self.standardizer.transform(&mut norms);
+        self.density.anomaly(&norms)
+    }
+
+    /// Appends each cell's part of the anomaly, returns the base.
+    pub fn integrate(&self, cells: &[f32], n_cells: usize, parts: &mut Vec<f64>) -> f64 {
+        let to: Vec<f64> = level_norms(cells, n_cells).collect();
+        let from: Vec<f64> = level_norms(&self.mean_norms, n_cells).collect();
+        let mut slope = vec![0.0; to.len()];
+        for point in 0..PATH_POINTS {
+            let t = (point as f64 + 0.5) / PATH_POINTS as f64;
+            let mut on_the_way: Vec<f64> = from.iter().zip(&to).map(|(a, b)| a + t * (b - a)).collect();
+            self.standardizer.transform(&mut on_the_way);
+            for (slope, gradient) in slope.iter_mut().zip(self.density.gradient(&on_the_way)) {
+                *slope += gradient / PATH_POINTS as f64;
+            }
+        }
+        let start = parts.len();
+        parts.extend((0..n_cells).map(|cell| {
+            let levels = slope.iter().zip(self.standardizer.scale()).enumerate();
+            levels
+                .map(|(level, (slope, scale))| {
+                    let at = level * n_cells + cell;
+                    f64::from(cells[at] - self.mean_norms[at]) * slope / scale
+                })
+                .sum::<f64>()
+        }));
+        let base = self.anomaly(from);
+        // What the quadrature missed is shared out in proportion, so that the parts sum exactly.
+        let parts = &mut parts[start..];
+        let missed = self.anomaly(to) - base - parts.iter().sum::<f64>();
+        let total: f64 = parts.iter().map(|part| part.abs()).sum();
+        for part in parts.iter_mut() {
+            *part += missed * if total > 0.0 { part.abs() / total } else { 1.0 / n_cells as f64 };
+        }
+        base
+    }
+}
+
+/// η: the squared norm of the whole score at each level.
+fn level_norms(cells: &[f32], n_cells: usize) -> impl Iterator<Item = f64> + '_ {
+    cells.chunks_exact(n_cells).map(|cells| cells.iter().map(|cell| f64::from(*cell)).sum())
+}
