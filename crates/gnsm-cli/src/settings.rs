@@ -13,8 +13,10 @@ use crate::arguments::{HeadName, MethodArguments, Preset};
 /// The method with its preset, its head, and the settings of a file on top.
 pub fn method(arguments: &MethodArguments) -> Result<Method> {
     let mut method = Method::named(&arguments.method)?;
-    match &mut method {
-        Method::Gnsm(config) => *config = preset(arguments.preset, arguments.head),
+    if let Method::Gnsm(config) = &mut method {
+        *config = preset(arguments.preset, arguments.head);
+    } else if arguments.head.is_some() {
+        bail!("--head is for the method gnsm, not for {}", method.name());
     }
     if let Some(path) = &arguments.config {
         let changes: Value = read_toml(path)?;
@@ -91,8 +93,10 @@ mod tests {
     use super::*;
 
     fn changed(base: GnsmConfig, toml: &str) -> Result<GnsmConfig> {
-        let Method::Gnsm(config) = with_changes(&Method::Gnsm(base), toml::from_str(toml)?)?;
-        Ok(config)
+        match with_changes(&Method::Gnsm(base), toml::from_str(toml)?)? {
+            Method::Gnsm(config) => Ok(config),
+            other => bail!("this is {}", other.name()),
+        }
     }
 
     #[test]

@@ -21,25 +21,121 @@ const KEY: &str = "gnsm";
 
 /// Named arrays.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Tensors(BTreeMap<String, Vec<f32>>);
+pub(crate) struct Tensors(BTreeMap<String, Array>);
+
+/// An array of one of the types that a file may hold: networks are `f32`, densities `f64`, codes and counts `u32`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Array {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    U32(Vec<u32>),
+}
+
+/// A number that arrays are made of.
+pub(crate) trait Element: bytemuck::Pod {
+    fn wrap(values: Vec<Self>) -> Array;
+    fn unwrap(array: Array) -> Option<Vec<Self>>;
+    fn is_usable(self) -> bool;
+}
+
+macro_rules! element {
+    ($number:ty, $variant:ident, $is_usable:expr) => {
+        impl Element for $number {
+            fn wrap(values: Vec<Self>) -> Array {
+                Array::$variant(values)
+            }
+
+            fn unwrap(array: Array) -> Option<Vec<Self>> {
+                if let Array::$variant(values) = array { Some(values) } else { None }
+            }
+
+            fn is_usable(self) -> bool {
+                $is_usable(self)
+            }
+        }
+    };
+}
+
+element!(f32, F32, f32::is_finite);
+element!(f64, F64, f64::is_finite);
+element!(u32, U32, |_| true);
+
+impl Array {
+    fn dtype(&self) -> Dtype {
+        match self {
+            Self::F32(_) => Dtype::F32,
+            Self::F64(_) => Dtype::F64,
+            Self::U32(_) => Dtype::U32,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::U32(values) => values.len(),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice(values),
+            Self::F64(values) => bytemuck::cast_slice(values),
+            Self::U32(values) => bytemuck::cast_slice(values),
+        }
+    }
+
+    /// The array in the little-endian bytes of a file; `None` for a type that no array has.
+    fn from_bytes(dtype: Dtype, bytes: &[u8]) -> Option<Self> {
+        match dtype {
+            Dtype::F32 => Some(Self::F32(bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())),
+            Dtype::F64 => Some(Self::F64(bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())),
+            Dtype::U32 => Some(Self::U32(bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())),
+            _ => None,
+        }
+    }
+}
 
 impl Tensors {
-    pub fn put(&mut self, name: &str, values: Vec<f32>) {
-        self.0.insert(name.to_owned(), values);
+    pub fn put<T: Element>(&mut self, name: &str, values: Vec<T>) {
+        self.0.insert(name.to_owned(), T::wrap(values));
     }
 
-    /// The length of an array; 0 if it is not there.
-    pub fn length(&self, name: &str) -> usize {
-        self.0.get(name).map_or(0, Vec::len)
+    #[cfg(test)]
+    pub fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
     }
 
-    /// Takes an array out, if it is there with this length and holds finite numbers.
-    pub fn take(&mut self, name: &str, length: usize) -> std::result::Result<Vec<f32>, String> {
-        let values = self.0.remove(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
+    /// Takes the last number of an array away, if it has one.
+    #[cfg(test)]
+    pub fn shorten(&mut self, name: &str) -> bool {
+        match self.0.get_mut(name) {
+            Some(Array::F32(values)) => values.pop().is_some(),
+            Some(Array::F64(values)) => values.pop().is_some(),
+            Some(Array::U32(values)) => values.pop().is_some(),
+            None => false,
+        }
+    }
+
+    #[cfg(test)]
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
+    /// Takes an array out, if it is there with this length and type and holds finite numbers.
+    pub fn take<T: Element>(&mut self, name: &str, length: usize) -> std::result::Result<Vec<T>, String> {
+        let values = self.take_any(name)?;
         if values.len() != length {
             return Err(format!("tensor `{name}` has {} elements instead of {length}", values.len()));
         }
-        if values.iter().any(|value| !value.is_finite()) {
+        Ok(values)
+    }
+
+    /// [`Tensors::take`] where the length is for the caller to check.
+    pub fn take_any<T: Element>(&mut self, name: &str) -> std::result::Result<Vec<T>, String> {
+        let array = self.0.remove(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
+        let values: Vec<T> = T::unwrap(array).ok_or_else(|| format!("tensor `{name}` is of another type"))?;
+        if !values.iter().all(|value| value.is_usable()) {
             return Err(format!("tensor `{name}` holds numbers that are not finite"));
         }
         Ok(values)
@@ -64,7 +160,7 @@ fn hash(content: &str, tensors: &Tensors) -> String {
     part(content.as_bytes());
     for (name, values) in &tensors.0 {
         part(name.as_bytes());
-        part(bytemuck::cast_slice(values));
+        part(values.bytes());
     }
     hasher.finalize().to_hex().to_string()
 }
@@ -80,7 +176,7 @@ pub(crate) fn write(path: &Path, format: &str, content: &impl Serialize, tensors
         .0
         .iter()
         .map(|(name, values)| {
-            let view = TensorView::new(Dtype::F32, vec![values.len()], bytemuck::cast_slice(values));
+            let view = TensorView::new(values.dtype(), vec![values.len()], values.bytes());
             view.map(|view| (name, view)).map_err(|error| unwritable(error.to_string()))
         })
         .collect::<Result<_>>()?;
@@ -136,11 +232,9 @@ pub(crate) fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents,
     let views = SafeTensors::deserialize(bytes).map_err(damaged)?;
     let mut tensors = Tensors::default();
     for (name, view) in views.tensors() {
-        if view.dtype() != Dtype::F32 {
-            return Err((format!("tensor `{name}` has the unknown type {:?}", view.dtype()), DAMAGED));
-        }
-        let values = view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        tensors.0.insert(name, values.collect());
+        let array = Array::from_bytes(view.dtype(), view.data())
+            .ok_or_else(|| (format!("tensor `{name}` has the unknown type {:?}", view.dtype()), DAMAGED))?;
+        tensors.0.insert(name, array);
     }
     // A fuzzer cannot forge the hash; what lies behind it must hold all the same.
     if !cfg!(fuzzing) && hash(envelope.content.get(), &tensors) != envelope.blake3 {

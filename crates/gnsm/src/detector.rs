@@ -2,10 +2,18 @@
 //!
 //! Higher scores mean odder rows, everywhere. The command line's names, the benchmark's columns and the contract tests iterate
 //! over [`Method::NAMES`].
+//!
+//! To add a detector, write its file and add a line to the list below. A line names a type of settings, which has `Default`
+//! and `validate`, and a fitted type, which is a [`Detector`] and has `fit`, `config`, `save` and `load`.
 
 use serde::{Deserialize, Serialize};
 
+use crate::baselines::{
+    Cbrw, CbrwConfig, Comprex, Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals,
+    NoSettings, OcSvm, OcSvmConfig, Pca, PcaConfig, RowCount,
+};
 use crate::container::Tensors;
+use crate::density::MixtureConfig;
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::gnsm::{Gnsm, GnsmConfig};
@@ -21,7 +29,9 @@ pub trait Detector: Send + Sync {
     fn split(&self, rows: &Encoded) -> Split;
 
     /// What was expected in each cell, if the method can say.
-    fn expected(&self, rows: &Encoded) -> Option<Expected>;
+    fn expected(&self, _rows: &Encoded) -> Option<Expected> {
+        None
+    }
 }
 
 /// What was expected in the cells of some rows, given the rest of each row.
@@ -51,94 +61,189 @@ impl Split {
     }
 }
 
-/// A detector's settings: choose one, and fit it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", content = "settings", rename_all = "kebab-case")]
-pub enum Method {
-    /// Gumbel Noise Score Matching.
-    Gnsm(GnsmConfig),
-}
-
-/// A fitted detector of one of the methods.
-#[derive(Debug, Clone)]
-pub enum Fitted {
-    /// Gumbel Noise Score Matching.
-    Gnsm(Box<Gnsm>),
-}
-
-impl Method {
-    /// The names of all methods.
-    pub const NAMES: [&'static str; 1] = ["gnsm"];
-
-    /// The method of that name, with its default settings.
-    pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "gnsm" => Ok(Self::Gnsm(GnsmConfig::default())),
-            _ => Err(Error::config("method", format!("`{name}` is not one of {}", Self::NAMES.join(", ")))),
+/// Writes out the list of methods as two enums, [`Method`] and [`Fitted`], and all that depends on which one it is.
+macro_rules! methods {
+    ($($(#[$documentation:meta])* $name:literal: $variant:ident($config:ty) => $detector:ty;)+) => {
+        /// A detector's settings: choose one, and fit it.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "method", content = "settings")]
+        pub enum Method {
+            $($(#[$documentation])* #[serde(rename = $name)] $variant($config),)+
         }
-    }
 
-    /// The method's name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Gnsm(_) => "gnsm",
+        /// A fitted detector of one of the methods.
+        #[derive(Debug, Clone)]
+        pub enum Fitted {
+            $($(#[$documentation])* $variant(Box<$detector>),)+
         }
-    }
 
-    /// Checks the settings.
-    pub fn validate(&self) -> Result<()> {
-        match self {
-            Self::Gnsm(config) => config.validate(),
-        }
-    }
+        impl Method {
+            /// The names of all methods.
+            pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
 
-    /// Fits on `training` rows; `validation` rows are for what has to be chosen.
-    pub fn fit(&self, layout: &Layout, training: &Encoded, validation: &Encoded, run: Run<'_>) -> Result<Fitted> {
-        match self {
-            Self::Gnsm(config) => {
-                Gnsm::fit(config, layout, training, validation, run).map(|gnsm| Fitted::Gnsm(Box::new(gnsm)))
+            /// The method of that name, with its default settings.
+            pub fn named(name: &str) -> Result<Self> {
+                match name {
+                    $($name => Ok(Self::$variant(<$config>::default())),)+
+                    _ => Err(Error::config("method", format!("`{name}` is not one of {}", Self::NAMES.join(", ")))),
+                }
+            }
+
+            /// The method's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            /// Checks the settings.
+            pub fn validate(&self) -> Result<()> {
+                match self {
+                    $(Self::$variant(config) => config.validate(),)+
+                }
+            }
+
+            /// Fits on `training` rows; `validation` rows are for what has to be chosen, and where nothing has, they train too.
+            pub fn fit(&self, layout: &Layout, training: &Encoded, validation: &Encoded, run: Run<'_>) -> Result<Fitted> {
+                self.validate()?;
+                match self {
+                    $(Self::$variant(config) => {
+                        let fitted = <$detector>::fit(config, layout, training, validation, run)?;
+                        Ok(Fitted::$variant(Box::new(fitted)))
+                    })+
+                }
             }
         }
-    }
+
+        impl Fitted {
+            /// The method, with the settings that this detector was fitted with.
+            pub fn method(&self) -> Method {
+                match self {
+                    $(Self::$variant(fitted) => Method::$variant(fitted.config().clone()),)+
+                }
+            }
+
+            /// The method's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            /// The detector.
+            pub fn detector(&self) -> &dyn Detector {
+                match self {
+                    $(Self::$variant(fitted) => fitted.as_ref(),)+
+                }
+            }
+
+            /// Scores all rows, computing each distinct one once.
+            pub fn score_distinct(&self, rows: &Encoded) -> Vec<f64> {
+                let (firsts, of_row) = rows.distinct();
+                let scores = self.detector().score(&rows.select(&firsts));
+                of_row.into_iter().map(|which| scores[which as usize]).collect()
+            }
+
+            pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+                match self {
+                    $(Self::$variant(fitted) => fitted.save(tensors),)+
+                }
+            }
+
+            pub(crate) fn load(
+                name: &str,
+                content: serde_json::Value,
+                layout: &Layout,
+                tensors: &mut Tensors,
+            ) -> std::result::Result<Self, String> {
+                match name {
+                    $($name => <$detector>::load(content, layout, tensors).map(|fitted| Self::$variant(Box::new(fitted))),)+
+                    _ => Err(format!("method `{name}` is unknown")),
+                }
+            }
+        }
+    };
 }
 
-impl Fitted {
-    /// The method's name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Gnsm(_) => "gnsm",
+methods! {
+    /// Gumbel Noise Score Matching.
+    "gnsm": Gnsm(GnsmConfig) => Gnsm;
+    /// The surprise of each cell by itself.
+    "marginals": Marginals(NoSettings) => Marginals;
+    /// How often the whole row was seen.
+    "row-count": RowCount(NoSettings) => RowCount;
+    /// What is left of a row outside of its principal components.
+    "pca": Pca(PcaConfig) => Pca;
+    /// A Gaussian mixture on the one-hot encoding.
+    "gmm": Gmm(MixtureConfig) => Gmm;
+    /// Tail probabilities of each column by itself.
+    "ecod": Ecod(NoSettings) => Ecod;
+    /// How few random cuts set a row apart.
+    "isolation-forest": IsolationForest(IsolationForestConfig) => IsolationForest;
+    /// The distance to the k-th nearest training row.
+    "knn": Knn(KnnConfig) => Knn;
+    /// Coupled biased random walks between values that occur together.
+    "cbrw": Cbrw(CbrwConfig) => Cbrw;
+    /// A one-class support vector machine.
+    "ocsvm": OcSvm(OcSvmConfig) => OcSvm;
+    /// The length of a row in patterns of the training rows.
+    "comprex": Comprex(NoSettings) => Comprex;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::Silent;
+
+    /// A method with its default settings, but for a network that trains in no time.
+    fn quick(name: &str) -> Result<Method> {
+        let mut method = Method::named(name)?;
+        if let Method::Gnsm(config) = &mut method {
+            (config.network.width, config.network.depth, config.training.steps) = (8, 1, 10);
         }
+        Ok(method)
     }
 
-    /// The detector.
-    pub fn detector(&self) -> &dyn Detector {
-        match self {
-            Self::Gnsm(gnsm) => gnsm.as_ref(),
+    #[test]
+    fn names_and_settings_come_back_from_json() -> Result<()> {
+        for name in Method::NAMES {
+            let method = Method::named(name)?;
+            let text = serde_json::to_string(&method).expect("settings serialise");
+            assert!(text.contains(&format!("\"method\":\"{name}\"")), "{text}");
+            assert_eq!(serde_json::from_str::<Method>(&text).ok(), Some(method));
         }
+        let problem = Method::named("nonsense").expect_err("no such method").to_string();
+        assert!(problem.starts_with("setting `method`: `nonsense` is not one of gnsm, "), "{problem}");
+        Ok(())
     }
 
-    /// Scores all rows, computing each distinct one once.
-    pub fn score_distinct(&self, rows: &Encoded) -> Vec<f64> {
-        let (firsts, of_row) = rows.distinct();
-        let scores = self.detector().score(&rows.select(&firsts));
-        of_row.into_iter().map(|which| scores[which as usize]).collect()
-    }
-
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
-        match self {
-            Self::Gnsm(gnsm) => gnsm.save(tensors),
+    /// Every array of every detector is needed, in its length: a file that lacks one is refused and nothing panics.
+    #[test]
+    fn damaged_arrays_are_refused() -> Result<()> {
+        let layout = Layout::new(1, vec![3, 2]);
+        let codes = (0..40).flat_map(|row| [row % 3, u32::from(row % 7 == 0)]).collect();
+        let rows = Encoded::new(40, codes, (0..40).map(|row| ((row * 7 % 11) as f32 - 5.0) / 4.0).collect());
+        for name in Method::NAMES {
+            let run = Run { seed: 1, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
+            let fitted = quick(name)?.fit(&layout, &rows, &rows, run)?;
+            let mut tensors = Tensors::default();
+            let content = fitted.save(&mut tensors).expect("content serialises");
+            let load = |mut tensors: Tensors| Fitted::load(name, content.clone(), &layout, &mut tensors);
+            let loaded = load(tensors.clone()).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+            assert_eq!(fitted.detector().score(&rows), loaded.detector().score(&rows), "{name}");
+            assert_eq!(fitted.method(), loaded.method());
+            for array in tensors.names() {
+                let (mut without, mut short) = (tensors.clone(), tensors.clone());
+                without.remove(&array);
+                let is_shorter = short.shorten(&array);
+                assert!(load(without).is_err(), "{name} without {array}");
+                assert!(!is_shorter || load(short).is_err(), "{name} with a short {array}");
+            }
+            assert!(
+                Fitted::load(name, serde_json::json!({}), &layout, &mut tensors).is_err(),
+                "{name} without settings"
+            );
         }
-    }
-
-    pub(crate) fn load(
-        name: &str,
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        match name {
-            "gnsm" => Gnsm::load(content, layout, tensors).map(|gnsm| Self::Gnsm(Box::new(gnsm))),
-            _ => Err(format!("method `{name}` is unknown")),
-        }
+        Ok(())
     }
 }

@@ -95,6 +95,16 @@ impl Encoded {
         (firsts, of_row)
     }
 
+    /// The distinct rows, in order of first appearance, and how often each occurs.
+    pub fn counted(&self) -> (Self, Vec<f64>) {
+        let (firsts, of_row) = self.distinct();
+        let mut counts = vec![0.0; firsts.len()];
+        for which in of_row {
+            counts[which as usize] += 1.0;
+        }
+        (self.select(&firsts), counts)
+    }
+
     /// A hash of the rows and their order.
     pub fn fingerprint(&self) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();

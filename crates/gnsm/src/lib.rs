@@ -46,6 +46,7 @@ pub mod train;
 pub mod embed;
 pub mod density;
 pub mod gnsm;
+pub mod baselines;
 pub mod detector;
 pub mod threshold;
 pub mod reason;

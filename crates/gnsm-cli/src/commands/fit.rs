@@ -37,9 +37,9 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let mut model = learn(&table, &method, &options, console)?;
     model.save(model_path)?;
 
-    let (curve, ending) = training(model.fitted());
+    let trained = training(model.fitted());
     note_ending(console, &model);
-    if let Some(checkpoint) = options.checkpoint.filter(|path| path.exists()) {
+    if let (Some(checkpoint), Some((_, ending))) = (options.checkpoint.filter(|path| path.exists()), trained) {
         if ending == Ending::Interrupted {
             console.note(format_args!("the same command with --resume continues from {}", checkpoint.display()));
         } else {
@@ -71,9 +71,9 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
             },
             "label": model.report().label,
             "columns": columns.collect::<Vec<_>>(),
-            "steps": curve.last().map(|point| point.step),
-            "best_validation_loss": best(curve).map(|point| point.validation),
-            "ending": ending,
+            "steps": trained.and_then(|(curve, _)| curve.last()).map(|point| point.step),
+            "best_validation_loss": trained.and_then(|(curve, _)| best(curve)).map(|point| point.validation),
+            "ending": trained.map(|(_, ending)| ending),
             "seconds": taken,
         }))?;
     }
@@ -115,10 +115,8 @@ pub fn learn(table: &Table, method: &Method, options: &FitOptions, console: Cons
 }
 
 /// How training went, for methods that train.
-pub fn training(fitted: &Fitted) -> (&[CurvePoint], Ending) {
-    match fitted {
-        Fitted::Gnsm(gnsm) => (gnsm.curve(), gnsm.ending()),
-    }
+pub fn training(fitted: &Fitted) -> Option<(&[CurvePoint], Ending)> {
+    if let Fitted::Gnsm(gnsm) = fitted { Some((gnsm.curve(), gnsm.ending())) } else { None }
 }
 
 /// The point of the curve whose weights were kept.
@@ -128,7 +126,7 @@ pub fn best(curve: &[CurvePoint]) -> Option<&CurvePoint> {
 
 /// Says how training ended.
 pub fn note_ending(console: Console, model: &Model) {
-    let (curve, ending) = training(model.fitted());
+    let Some((curve, ending)) = training(model.fitted()) else { return };
     let (Some(last), Some(best)) = (curve.last(), best(curve)) else { return };
     console.note(format_args!(
         "{} after {}; validation loss {:.4} at step {}",

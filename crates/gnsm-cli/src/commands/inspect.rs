@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 use comfy_table::Cell;
-use gnsm::detector::{Fitted, Method};
+use gnsm::detector::Method;
 use gnsm::model::Model;
 use gnsm::noise::Levels;
 use gnsm::reason::short;
 use gnsm::schema::{ColumnSchema, Kind};
+use gnsm::train::{CurvePoint, Ending};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -30,21 +31,23 @@ const CURVE_WIDTH: usize = 60;
 pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
     let model = Model::load(&arguments.model)?;
     let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();
-    let (method, levels) = match model.fitted() {
-        Fitted::Gnsm(gnsm) => (Method::Gnsm(*gnsm.config()), Levels::new(&gnsm.config().levels)?),
+    let method = model.fitted().method();
+    let levels = match &method {
+        Method::Gnsm(config) => Some(Levels::new(&config.levels)?),
+        _ => None,
     };
     let settings = settings::of_method(&method)?;
     let file = arguments.model.display().to_string();
     if arguments.json {
-        print_json(&as_json(&file, size, &model, &settings, &levels))?;
+        print_json(&as_json(&file, size, &model, &settings, levels.as_ref()))?;
     } else {
-        print(&page(&file, size, &model, &settings, &levels))?;
+        print(&page(&file, size, &model, &settings, levels.as_ref()))?;
     }
     Ok(Outcome::Done)
 }
 
-fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: &Levels) -> Value {
-    let (curve, ending) = training(model.fitted());
+fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> Value {
+    let training = training(model.fitted());
     let calibration = model.calibration();
     let [training_rows, validation_rows, calibration_rows] = model.report().rows;
     json!({
@@ -62,14 +65,14 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: &Leve
             "calibration": calibration_rows,
             "labelled_anomalies": model.report().labelled_anomalies,
         },
-        "levels": (0..levels.count())
+        "levels": levels.map(|levels| (0..levels.count())
             .map(|level| json!({
                 "lambda": levels.lambda(level),
                 "sigma": levels.sigma(level),
                 "delta": levels.delta(level),
             }))
-            .collect::<Vec<_>>(),
-        "training": { "ending": ending, "curve": curve },
+            .collect::<Vec<_>>()),
+        "training": training.map(|(curve, ending)| json!({ "ending": ending, "curve": curve })),
         "calibration": {
             "rows": calibration.rows(),
             "smallest_p": calibration.smallest_p(),
@@ -78,7 +81,7 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: &Leve
     })
 }
 
-fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: &Levels) -> String {
+fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> String {
     let title = |text: &str| format!("\n{STRONG}{text}{STRONG:#}\n");
     let table = |header, rows| columns(Place::Output, header, rows);
     let pair = |name: &str, value: String| vec![Cell::new(name), Cell::new(value)];
@@ -119,14 +122,18 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: &Levels)
     let mut lines = Vec::new();
     flatten("", settings, &mut lines);
     page += &table(Vec::new(), lines.into_iter().map(|(name, value)| pair(&name, value)).collect());
-    page += &title("Levels");
-    let lines = (0..levels.count()).map(|level| {
-        let (lambda, sigma) = (f64::from(levels.lambda(level)), f64::from(levels.sigma(level)));
-        [(level + 1).to_string(), short(lambda), short(sigma), short(levels.delta(level))].map(right).to_vec()
-    });
-    page += &table(["level", "λ", "σ", "δ"].map(right).to_vec(), lines.collect());
-    page += &title("Training");
-    page += &curve_page(model);
+    if let Some(levels) = levels {
+        page += &title("Levels");
+        let lines = (0..levels.count()).map(|level| {
+            let (lambda, sigma) = (f64::from(levels.lambda(level)), f64::from(levels.sigma(level)));
+            [(level + 1).to_string(), short(lambda), short(sigma), short(levels.delta(level))].map(right).to_vec()
+        });
+        page += &table(["level", "λ", "σ", "δ"].map(right).to_vec(), lines.collect());
+    }
+    if let Some((curve, ending)) = training(model.fitted()) {
+        page += &title("Training");
+        page += &curve_page(curve, ending);
+    }
     page += &title("Calibration");
     let calibration = model.calibration();
     let quantiles = QUANTILES
@@ -166,8 +173,7 @@ fn flatten(path: &str, value: &Value, lines: &mut Vec<(String, String)>) {
     }
 }
 
-fn curve_page(model: &Model) -> String {
-    let (curve, ending) = training(model.fitted());
+fn curve_page(curve: &[CurvePoint], ending: Ending) -> String {
     let validation: Vec<f64> = curve.iter().map(|point| point.validation).collect();
     let stride = curve.len().div_ceil(CURVE_POINTS).max(1);
     let kept = best(curve);

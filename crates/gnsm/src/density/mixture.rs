@@ -70,6 +70,23 @@ impl GaussianMixture {
         gradient
     }
 
+    /// What each value of the row has of the squares in its log-density: ½ Σₖ rₖ (x − μₖ)ⱼ (Σₖ⁻¹ (x − μₖ))ⱼ.
+    pub fn shares_of_squares(&self, row: &[f64]) -> Vec<f64> {
+        let mut shares = vec![0.0; self.dimension];
+        for (k, responsibility) in self.responsibilities(row).into_iter().enumerate() {
+            let (mean, whitening) = self.component(k);
+            let centred: Vec<f64> = row.iter().zip(mean).map(|(x, m)| x - m).collect();
+            for (j, factors) in whitening.chunks_exact(self.dimension).enumerate() {
+                let factors = &factors[..=j];
+                let whitened: f64 = factors.iter().zip(&centred).map(|(w, d)| w * d).sum();
+                for (share, (w, d)) in shares.iter_mut().zip(factors.iter().zip(&centred)) {
+                    *share += 0.5 * responsibility * w * whitened * d;
+                }
+            }
+        }
+        shares
+    }
+
     /// Checks lengths and ranges after reading from a file; says what is wrong.
     pub fn validate(&self) -> Result<(), String> {
         let (components, dimension) = (self.weights.len(), self.dimension);

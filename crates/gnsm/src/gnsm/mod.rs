@@ -170,7 +170,7 @@ impl Gnsm {
     }
 
     fn measure_spread(&self, rows: &Encoded) -> Vec<f32> {
-        let (distinct, counts) = counted(rows);
+        let (distinct, counts) = rows.counted();
         let sums = self.embedder(self.point()).squared_corrections(&distinct, &counts);
         let n = rows.n_rows().max(1) as f64;
         sums.iter().map(|sum| ((sum / n) as f32).max(SMALLEST_SPREAD)).collect()
@@ -178,7 +178,7 @@ impl Gnsm {
 
     /// Fits the density to the score norms of training and validation rows.
     fn fit_norms(&self, kind: DensityKind, training: &Encoded, validation: &Encoded, seed: u64) -> Result<NormsHead> {
-        let (distinct, counts) = counted(&training.concat(validation));
+        let (distinct, counts) = training.concat(validation).counted();
         // A stride keeps the order, and with it the mix, of the distinct rows.
         let stride = distinct.n_rows().div_ceil(DENSITY_ROWS).max(1);
         let kept: Vec<usize> = (0..distinct.n_rows()).step_by(stride).collect();
@@ -363,16 +363,6 @@ impl Detector for Gnsm {
 /// Rows as the network sees them.
 fn binned(bins: Option<&Bins>, rows: &Encoded) -> Encoded {
     bins.map_or_else(|| rows.clone(), |bins| bins.encode(rows))
-}
-
-/// The distinct rows and how often each occurs.
-fn counted(rows: &Encoded) -> (Encoded, Vec<f64>) {
-    let (firsts, of_row) = rows.distinct();
-    let mut counts = vec![0.0; firsts.len()];
-    for which in of_row {
-        counts[which as usize] += 1.0;
-    }
-    (rows.select(&firsts), counts)
 }
 
 /// log of each category's share of the rows, with half a row added; zero for numbers.

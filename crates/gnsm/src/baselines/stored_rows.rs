@@ -1,0 +1,123 @@
+//! Training rows that a detector keeps, column by column, and what sets another row apart from each of them.
+//!
+//! On one-hots the squared Euclidean distance of two rows is 2·(cells whose categories differ) + Σⱼ (xⱼ − yⱼ)², with 0 for a missing number.
+//! It is computed on the codes, without ever making a one-hot. An unseen category differs from every stored one.
+
+use crate::container::Tensors;
+use crate::encode::Encoded;
+use crate::layout::Layout;
+use crate::network::math::simd;
+
+/// Stored rows compared at a time; their distances stay in the nearest cache.
+pub(super) const CHUNK: usize = 1024;
+
+/// What two different categories add to a squared distance.
+pub(super) const DIFFERENT: f64 = 2.0;
+
+/// Distinct rows and how often each occurs.
+#[derive(Debug, Clone)]
+pub(super) struct StoredRows {
+    /// How often each row occurs.
+    pub counts: Vec<f64>,
+    /// [groups, rows].
+    codes: Vec<u32>,
+    /// [numbers, rows]; NaN where missing.
+    numbers: Vec<f32>,
+}
+
+impl StoredRows {
+    pub fn new(layout: &Layout, rows: &Encoded, counts: Vec<f64>) -> Self {
+        let all = 0..rows.n_rows();
+        let codes = (0..layout.n_groups()).flat_map(|group| all.clone().map(move |row| rows.codes(row)[group]));
+        let numbers = (0..layout.n_numbers()).flat_map(|number| all.clone().map(move |row| rows.numbers(row)[number]));
+        Self { codes: codes.collect(), numbers: numbers.collect(), counts }
+    }
+
+    /// The number of distinct rows.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The category of a row.
+    pub fn code(&self, row: usize, group: usize) -> u32 {
+        self.codes[group * self.len() + row]
+    }
+
+    /// A number of a row; NaN where missing.
+    pub fn number(&self, row: usize, number: usize) -> f32 {
+        self.numbers[number * self.len() + row]
+    }
+
+    /// All rows' values of a number, from row `start` on.
+    pub fn numbers_from(&self, start: usize, number: usize) -> &[f32] {
+        &self.numbers[number * self.len() + start..(number + 1) * self.len()]
+    }
+
+    /// The codes and numbers of a row.
+    pub fn row(&self, row: usize) -> (Vec<u32>, Vec<f32>) {
+        let codes = self.codes.iter().skip(row).step_by(self.len());
+        let numbers = self.numbers.iter().skip(row).step_by(self.len());
+        (codes.copied().collect(), numbers.copied().collect())
+    }
+
+    /// How many cells of each row from `start` on have another category.
+    pub fn count_differences(&self, start: usize, codes: &[u32], differences: &mut [u32]) {
+        simd(|| {
+            differences.fill(0);
+            for (group, code) in codes.iter().enumerate() {
+                let stored = &self.codes[group * self.len() + start..(group + 1) * self.len()];
+                for (difference, other) in differences.iter_mut().zip(stored) {
+                    *difference += u32::from(other != code);
+                }
+            }
+        });
+    }
+
+    /// Squared Euclidean distances to each row from `start` on, as many as `squares` has places.
+    pub fn squared_distances(&self, start: usize, codes: &[u32], numbers: &[f32], squares: &mut [f64]) {
+        let mut differences = [0; CHUNK];
+        for (chunk, squares) in squares.chunks_mut(CHUNK).enumerate() {
+            let start = start + chunk * CHUNK;
+            let differences = &mut differences[..squares.len()];
+            self.count_differences(start, codes, differences);
+            for (square, difference) in squares.iter_mut().zip(differences) {
+                *square = DIFFERENT * f64::from(*difference);
+            }
+            for (number, value) in numbers.iter().enumerate() {
+                for (square, other) in squares.iter_mut().zip(self.numbers_from(start, number)) {
+                    *square += squared_difference(*value, *other);
+                }
+            }
+        }
+    }
+
+    pub fn save(&self, tensors: &mut Tensors) {
+        tensors.put("counts", self.counts.clone());
+        tensors.put("codes", self.codes.clone());
+        // As bits: a missing number is NaN, which an array of numbers may not hold.
+        tensors.put("numbers", self.numbers.iter().map(|number| number.to_bits()).collect::<Vec<u32>>());
+    }
+
+    pub fn load(layout: &Layout, tensors: &mut Tensors) -> Result<Self, String> {
+        let counts: Vec<f64> = tensors.take_any("counts")?;
+        if counts.is_empty() || counts.iter().any(|count| *count < 1.0) {
+            return Err("tensor `counts` holds what is not a number of rows".into());
+        }
+        let too_many = || format!("{} rows are too many", counts.len());
+        let n_codes = counts.len().checked_mul(layout.n_groups()).ok_or_else(too_many)?;
+        let n_numbers = counts.len().checked_mul(layout.n_numbers()).ok_or_else(too_many)?;
+        let codes = tensors.take("codes", n_codes)?;
+        let bits: Vec<u32> = tensors.take("numbers", n_numbers)?;
+        let numbers: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
+        if numbers.iter().any(|number| number.is_infinite()) {
+            return Err("tensor `numbers` holds numbers that are not finite".into());
+        }
+        Ok(Self { counts, codes, numbers })
+    }
+}
+
+/// What two numbers add to a squared distance.
+pub(super) fn squared_difference(a: f32, b: f32) -> f64 {
+    let filled = |value: f32| if value.is_nan() { 0.0 } else { f64::from(value) };
+    (filled(a) - filled(b)).powi(2)
+}
