@@ -83,6 +83,7 @@ impl Embedder<'_> {
         self.network.for_each_row(
             &mut values,
             2 * half,
+            0..n_levels,
             |row, level, input| self.show(rows, row, level, input),
             |out, row, level, logits| {
                 let (norms, surprises) = out.split_at_mut(half);
@@ -94,7 +95,7 @@ impl Embedder<'_> {
     }
 
     /// What the network expects in each place, [rows, width]: the category's distribution, averaged over the levels from `first_level` on; for
-    /// a number the denoised value at the noisiest level.
+    /// a number the denoised value at the first of them.
     pub fn expectations(&self, rows: &Encoded, first_level: usize) -> Vec<f32> {
         let (width, n_numbers) = (self.layout.width(), self.layout.n_numbers());
         let share = 1.0 / (self.levels.count() - first_level) as f32;
@@ -102,16 +103,14 @@ impl Embedder<'_> {
         self.network.for_each_row(
             &mut values,
             width,
+            first_level..self.levels.count(),
             |row, level, input| self.show(rows, row, level, input),
             |out, row, level, logits| {
-                if level == 0 {
+                if level == first_level {
                     for i in 0..n_numbers {
                         let shown = shown_number(rows.numbers(row)[i]);
                         out[i] = shown + self.correction(level, logits[i]);
                     }
-                }
-                if level < first_level {
-                    return;
                 }
                 let mut probabilities = Scratch::default();
                 for (group, places) in self.layout.groups().enumerate() {
@@ -127,21 +126,9 @@ impl Embedder<'_> {
     }
 
     /// [`Self::expectations`] of each group with the group itself hidden: what the rest of the row says about it, [rows, width].
-    ///
-    /// Only the less noisy half of the levels counts, where the rest of the row can be seen.
     pub fn expectations_from_the_rest(&self, rows: &Encoded) -> Vec<f32> {
         let (width, n_groups) = (self.layout.width(), self.layout.n_groups());
-        let codes = (0..rows.n_rows() * n_groups)
-            .flat_map(|which| {
-                let (row, hidden) = (which / n_groups, which % n_groups);
-                rows.codes(row)
-                    .iter()
-                    .enumerate()
-                    .map(move |(group, code)| if group == hidden { ABSENT } else { *code })
-            })
-            .collect();
-        let hidden = Encoded::new(rows.n_rows() * n_groups, codes, Vec::new());
-        let all = self.expectations(&hidden, self.levels.count() / 2);
+        let all = self.expectations(&each_group_hidden(rows, n_groups), self.first_clear_level());
         let mut values = vec![0.0; rows.n_rows() * width];
         for (which, expected) in all.chunks_exact(width).enumerate() {
             let (row, group) = (which / n_groups, which % n_groups);
@@ -149,6 +136,48 @@ impl Embedder<'_> {
             values[row * width..][places.clone()].copy_from_slice(&expected[places]);
         }
         values
+    }
+
+    /// The surprise of each group given the rest of the row, [rows, groups]: −log of what [`Self::expectations_from_the_rest`] gives to what is
+    /// there.
+    pub fn surprises_from_the_rest(&self, rows: &Encoded) -> Vec<f32> {
+        let n_groups = self.layout.n_groups();
+        let hidden = each_group_hidden(rows, n_groups);
+        let levels = self.first_clear_level()..self.levels.count();
+        let share = 1.0 / levels.len() as f32;
+        let mut values = vec![0.0; hidden.n_rows()];
+        self.network.for_each_row(
+            &mut values,
+            1,
+            levels,
+            |row, level, input| self.show(&hidden, row, level, input),
+            |out, which, level, logits| {
+                let (row, group) = (which / n_groups, which % n_groups);
+                let code = rows.codes(row)[group];
+                if matches!(code, UNSEEN | ABSENT) {
+                    return;
+                }
+                let places = self.layout.group(group);
+                let mut scratch = Scratch::default();
+                let probabilities = scratch.slice(places.len());
+                self.posterior(probabilities, ABSENT, level, &logits[places]);
+                out[0] += share * probabilities[code as usize];
+            },
+        );
+        for (which, value) in values.iter_mut().enumerate() {
+            *value = match rows.codes(which / n_groups)[which % n_groups] {
+                UNSEEN => self.unseen,
+                ABSENT => 0.0,
+                _ => -value.max(f32::MIN_POSITIVE).ln(),
+            };
+        }
+        values
+    }
+
+    /// The first of the last quarter of the levels, at which the rest of a row can be seen clearly.
+    fn first_clear_level(&self) -> usize {
+        let count = self.levels.count();
+        count - count.div_ceil(4)
     }
 
     /// The squared distances between numbers and their denoised values, summed over rows with these counts, [levels, numbers].
@@ -163,6 +192,7 @@ impl Embedder<'_> {
         self.network.for_each_row(
             &mut values,
             per_row,
+            0..n_levels,
             |row, level, input| self.show(rows, row, level, input),
             |out, row, level, logits| {
                 for i in 0..n_numbers {
@@ -270,6 +300,17 @@ impl Embedder<'_> {
             norms[n_numbers + group] = softmax.iter().map(|s| s * s).sum();
         }
     }
+}
+
+/// Every row once for each of its groups, with that group absent.
+fn each_group_hidden(rows: &Encoded, n_groups: usize) -> Encoded {
+    let codes = (0..rows.n_rows() * n_groups)
+        .flat_map(|which| {
+            let (row, hidden) = (which / n_groups, which % n_groups);
+            rows.codes(row).iter().enumerate().map(move |(group, code)| if group == hidden { ABSENT } else { *code })
+        })
+        .collect();
+    Encoded::new(rows.n_rows() * n_groups, codes, Vec::new())
 }
 
 /// A missing number is shown as the mean.
@@ -390,6 +431,7 @@ mod tests {
                 network.for_each_row(
                     &mut logits,
                     18,
+                    0..3,
                     |row, level, input| embedder.show(&rows, row, level, input),
                     |out, _, level, values| out[level * 6..][..6].copy_from_slice(values),
                 );
@@ -422,21 +464,37 @@ mod tests {
 
     #[test]
     fn expectations_are_distributions() {
-        let layout = Layout::new(1, vec![3, 2]);
+        let layout = Layout::new(0, vec![1, 3, 2]);
         let size = NetworkSize { width: 16, depth: 1, embedding: 4 };
         let network = ResidualNetwork::new(size, ENDS, None, &mut stream(1, 2, 3, 4));
-        let rows = Encoded::new(1, vec![2, UNSEEN], vec![0.7]);
+        let rows = Encoded::new(2, vec![ABSENT, 2, UNSEEN, 0, 1, 1], Vec::new());
         let embedder = Embedder {
             network: &network,
             levels: &levels(Smoothing::Growing { first: 0.9, last: 0.1 }),
             layout: &layout,
             parameterisation: Parameterisation::Posterior,
             point: Point::Centre,
-            spread: &[1.0; 3],
+            spread: &[],
             unseen: 4.5,
         };
         let expected = embedder.expectations(&rows, 0);
         assert!((expected[1..4].iter().sum::<f32>() - 1.0).abs() < 1e-5);
         assert!((expected[4..6].iter().sum::<f32>() - 1.0).abs() < 1e-5);
+
+        let from_rest = embedder.expectations_from_the_rest(&rows);
+        let surprises = embedder.surprises_from_the_rest(&rows);
+        assert_eq!((surprises[0], surprises[2]), (0.0, 4.5), "absent and unseen");
+        for (surprise, probability) in
+            [(surprises[1], from_rest[3]), (surprises[4], from_rest[6 + 2]), (surprises[5], from_rest[6 + 5])]
+        {
+            assert!((surprise + probability.ln()).abs() < 1e-5, "{surprise} {probability}");
+        }
+        let mut other = rows.select(&[1]).concat(&rows.select(&[1]));
+        other = Encoded::new(2, [other.codes(0), &[0, 2, 1]].concat(), Vec::new());
+        let (one, two) = (
+            embedder.expectations_from_the_rest(&other)[1..4].to_vec(),
+            embedder.expectations_from_the_rest(&other)[7..10].to_vec(),
+        );
+        assert_eq!(one, two, "what is expected of a cell does not depend on the cell");
     }
 }

@@ -24,7 +24,7 @@ const TRAINING: u64 = 1;
 const VALIDATION: u64 = 2;
 
 /// Steps that a limit on epochs leaves at the least.
-const FEWEST_STEPS: u64 = 400;
+const FEWEST_STEPS: u64 = 1000;
 
 /// The loop's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct TrainingConfig {
     pub batch: usize,
     /// Steps at the most; the learning rate's cosine spans them.
     pub steps: u64,
-    /// Times that training goes over its rows, at the most, though never fewer than 400 steps; 0 means any number.
+    /// Times that training goes over its rows, at the most, though never fewer than 1,000 steps; 0 means any number.
     ///
     /// A small table is known by heart long before its validation loss says so, odd rows included.
     pub epochs: u64,
@@ -561,7 +561,7 @@ mod tests {
     fn small_tables_take_fewer_steps() {
         let mut limited = config(3000);
         (limited.batch, limited.epochs) = (512, 100);
-        assert_eq!([50, 5120, 1_000_000].map(|n| limited.for_rows(n).steps), [400, 1000, 3000]);
+        assert_eq!([50, 10_240, 1_000_000].map(|n| limited.for_rows(n).steps), [1000, 2000, 3000]);
         limited.steps = 10;
         assert_eq!(limited.for_rows(50).steps, 10);
     }

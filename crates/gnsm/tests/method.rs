@@ -95,17 +95,14 @@ fn parts_and_base_sum_to_the_score_under_every_head() {
 }
 
 #[test]
-fn an_unseen_category_costs_what_the_rule_of_succession_says() {
+fn an_unseen_category_is_evidence_under_every_head() {
     let rows = table("colour,shape,size,weekday\nred,square,11,mon\nred,square,11,sunday\n");
     for head in HEADS {
         let model = fitted(head);
-        let n: u64 = model.report().rows[..2].iter().sum();
         let explained = &model.explain(&rows, &[1]).expect("explained")[0];
         let reason = explained.reasons.iter().find(|reason| reason.column == "weekday").expect("a reason");
         assert!(reason.unseen && reason.saw == "sunday");
-        if head == Head::Surprise {
-            assert!((reason.part - (n as f64 + 1.0).ln()).abs() < 1e-5, "{reason:?}");
-        }
+        assert!(reason.part > 1.0, "{reason:?}");
         let scored = model.score(&rows).expect("scored");
         assert!(scored[1].score > scored[0].score, "{head:?}: {scored:?}");
     }

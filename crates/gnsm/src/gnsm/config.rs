@@ -142,6 +142,10 @@ impl GnsmConfig {
         if self.objective == Objective::CrossEntropy && self.parameterisation == Parameterisation::Noise {
             return Err(Error::config("objective", "cross-entropy needs parameterisation = \"posterior\""));
         }
+        if self.head == Head::Surprise && !(self.bins && self.parameterisation == Parameterisation::Posterior) {
+            let needed = "surprise needs parameterisation = \"posterior\" and bins = true: a hidden cell must have a distribution";
+            return Err(Error::config("head", needed));
+        }
         let NetworkSize { width, depth, embedding } = self.network;
         if !(1..=16_384).contains(&width) {
             return Err(Error::config("network.width", format!("{width} is not between 1 and 16384")));

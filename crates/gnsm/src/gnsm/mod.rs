@@ -5,14 +5,18 @@
 //! - [`Head::Norms`], the paper's: the score norms of a row over all levels, standardised, under a density that was fitted to
 //!   training rows. The score is the negative log-likelihood (or the distance to a neighbour), plus log(n + 1) for every
 //!   category that n training rows never showed.
-//! - [`Head::Surprise`], the default: the denoising surprise of each cell, averaged over the levels and summed over the
-//!   cells ([`crate::embed`]). It is in nats, and additive by construction.
+//! - [`Head::Surprise`], the default. Two surprises of each cell ([`crate::embed`]): the denoising one, averaged over the levels, which
+//!   knows how rare the cell's value is and what surrounds it; and the one given the rest of the row with the cell itself hidden,
+//!   which knows what does not go together. Each is summed over the cells, turned into the nats of its tail among held-out rows, and the
+//!   two are added. A row is odd if it is rare, or if it does not fit together, or both.
 //!
-//! The surprise of a cell is its part of the score; how a density's anomaly is split stands in `norms.rs`.
+//! A cell's part of the score is its share of either sum, times the nats of that sum; how a density's anomaly is split stands in
+//! `norms.rs`. A category that n training rows never showed has the surprise log(n + 1).
 
 mod bins;
 mod config;
 mod norms;
+mod tails;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -27,11 +31,12 @@ use crate::encode::Encoded;
 use crate::error::Result;
 use crate::layout::{Layout, UNSEEN};
 use crate::network::ResidualNetwork;
-use crate::noise::objective::{Loss, Parameterisation};
+use crate::noise::objective::Loss;
 use crate::noise::{Levels, stream};
 use crate::train::{CurvePoint, Ending, Run, Trained, train};
 use bins::Bins;
 use norms::{NormsHead, NormsOfRows};
+use tails::Tail;
 
 /// Names of the random streams.
 const INITIAL_WEIGHTS: u64 = 3;
@@ -66,8 +71,15 @@ pub struct Gnsm {
 
 #[derive(Debug, Clone)]
 enum FittedHead {
-    Surprise,
+    Surprise(Box<[Tail; 2]>),
     Norms(Box<NormsHead>),
+}
+
+/// What the network says about some rows.
+struct Seen {
+    embedding: Embedding,
+    /// The surprise of each cell given the rest of its row, [rows, cells]; only for [`Head::Surprise`].
+    rest: Vec<f32>,
 }
 
 /// What of a trained detector is stored as JSON.
@@ -79,6 +91,7 @@ struct Stored {
     curve: Vec<CurvePoint>,
     ending: Ending,
     bins: Option<Bins>,
+    tails: Option<Box<[Tail; 2]>>,
     standardizer: Option<Standardizer>,
     density: Option<Density>,
 }
@@ -95,6 +108,7 @@ impl Gnsm {
         config.validate()?;
         let levels = Levels::new(&config.levels)?;
         let bins = config.bins.then(|| Bins::fit(&training.concat(validation), outer.n_numbers()));
+        let held_out = validation;
         let (training, validation) = (&binned(bins.as_ref(), training), &binned(bins.as_ref(), validation));
         let layout = &bins.as_ref().map_or_else(|| outer.clone(), |bins| bins.layout(outer));
         let loss = Loss {
@@ -118,14 +132,17 @@ impl Gnsm {
             spread: vec![1.0; levels.count() * layout.n_numbers()],
             levels,
             n_training_rows: (training.n_rows() + validation.n_rows()) as u64,
-            head: FittedHead::Surprise,
+            head: FittedHead::Surprise(Box::new([Tail::fit(Vec::new()), Tail::fit(Vec::new())])),
             curve,
             ending,
         };
         gnsm.spread = gnsm.measure_spread(validation);
-        if let Head::Norms { density, .. } = config.head {
-            gnsm.head = FittedHead::Norms(Box::new(gnsm.fit_norms(density, training, validation, seed)?));
-        }
+        gnsm.head = match config.head {
+            Head::Surprise => FittedHead::Surprise(Box::new(gnsm.fit_tails(held_out))),
+            Head::Norms { density, .. } => {
+                FittedHead::Norms(Box::new(gnsm.fit_norms(density, training, validation, seed)?))
+            }
+        };
         Ok(gnsm)
     }
 
@@ -192,47 +209,84 @@ impl Gnsm {
         norms.fit(kind, seed)
     }
 
-    /// Base and parts of one row of an embedding, the parts in the order of the cells.
-    fn split_row(&self, embedding: &Embedding, row: usize, rows: &Encoded, parts: &mut Vec<f64>) -> f64 {
-        let (n_cells, start) = (n_cells(&self.layout), parts.len());
-        let base = match &self.head {
-            FittedHead::Surprise => {
-                let share = 1.0 / self.levels.count() as f64;
-                let surprises = embedding.surprises(row);
-                parts.extend((0..n_cells).map(|cell| {
-                    surprises.iter().skip(cell).step_by(n_cells).map(|s| f64::from(*s)).sum::<f64>() * share
-                }));
-                0.0
-            }
-            FittedHead::Norms(head) => head.integrate(embedding.norms(row), n_cells, parts),
-        };
-        self.add_evidence(rows, row, &mut parts[start..]);
-        base
-    }
-
-    /// The score of one row of an embedding.
-    fn score_row(&self, embedding: &Embedding, row: usize, rows: &Encoded, parts: &mut Vec<f64>) -> f64 {
-        parts.clear();
-        match &self.head {
-            FittedHead::Surprise => self.split_row(embedding, row, rows, parts) + parts.iter().sum::<f64>(),
-            FittedHead::Norms(head) => {
-                parts.resize(n_cells(&self.layout), 0.0);
-                self.add_evidence(rows, row, parts);
-                head.anomaly_of(embedding.norms(row), parts.len()) + parts.iter().sum::<f64>()
-            }
+    /// Learns how large the sums of surprises of usual rows are.
+    fn fit_tails(&self, held_out: &Encoded) -> [Tail; 2] {
+        let (firsts, of_row) = held_out.distinct();
+        let mut sums = Vec::with_capacity(firsts.len());
+        for block in firsts.chunks(BLOCK) {
+            let rows = held_out.select(block);
+            let seen = self.look(&rows);
+            sums.extend(
+                (0..block.len()).map(|row| self.surprises(&seen, row, &rows).map(|cells| cells.iter().sum::<f64>())),
+            );
         }
+        [0, 1].map(|kind| Tail::fit(of_row.iter().map(|&which| sums[which as usize][kind]).collect()))
     }
 
-    /// What the embedding does not hold: how far a number is outside of the training values, and, for norms, that a category was never seen.
-    fn add_evidence(&self, rows: &Encoded, row: usize, parts: &mut [f64]) {
+    /// Shows rows to the network.
+    fn look(&self, rows: &Encoded) -> Seen {
+        let inner = binned(self.bins.as_ref(), rows);
+        let embedder = self.embedder(self.point());
+        let rest = match self.config.head {
+            Head::Surprise => embedder.surprises_from_the_rest(&inner),
+            Head::Norms { .. } => Vec::new(),
+        };
+        Seen { embedding: embedder.embed(&inner), rest }
+    }
+
+    /// The surprises of a row's cells: denoising, averaged over the levels; and each given the rest of the row.
+    fn surprises(&self, seen: &Seen, row: usize, rows: &Encoded) -> [Vec<f64>; 2] {
+        let n_cells = n_cells(&self.layout);
+        let share = 1.0 / self.levels.count() as f64;
+        let by_level = seen.embedding.surprises(row);
+        let mean = |cell| by_level.iter().skip(cell).step_by(n_cells).map(|s| f64::from(*s)).sum::<f64>() * share;
+        let mut denoising: Vec<f64> = (0..n_cells).map(mean).collect();
+        let mut rest: Vec<f64> = seen.rest[row * n_cells..][..n_cells].iter().map(|s| f64::from(*s)).collect();
         if let Some(bins) = &self.bins {
             for (number, z) in rows.numbers(row).iter().enumerate() {
-                parts[number] += bins.excess(number, *z);
+                let excess = bins.excess(number, *z);
+                denoising[number] += excess;
+                rest[number] += excess;
             }
         }
-        if matches!(self.head, FittedHead::Norms(_)) {
-            for (group, _) in rows.codes(row).iter().enumerate().filter(|(_, code)| **code == UNSEEN) {
-                parts[self.outer.n_numbers() + group] += self.unseen_surprise();
+        [denoising, rest]
+    }
+
+    /// Base and parts of one row, the parts in the order of the cells.
+    fn split_row(&self, seen: &Seen, row: usize, rows: &Encoded, parts: &mut Vec<f64>) -> f64 {
+        let (n_cells, start) = (n_cells(&self.layout), parts.len());
+        match &self.head {
+            FittedHead::Surprise(tails) => {
+                parts.resize(start + n_cells, 0.0);
+                for (cells, tail) in self.surprises(seen, row, rows).iter().zip(tails.iter()) {
+                    let sum: f64 = cells.iter().sum();
+                    let nats_per_surprise = if sum > 0.0 { tail.nats(sum) / sum } else { 0.0 };
+                    for (part, cell) in parts[start..].iter_mut().zip(cells) {
+                        *part += cell * nats_per_surprise;
+                    }
+                }
+                0.0
+            }
+            FittedHead::Norms(head) => {
+                let base = head.integrate(seen.embedding.norms(row), n_cells, parts);
+                for group in unseen_groups(rows.codes(row)) {
+                    parts[start + self.outer.n_numbers() + group] += self.unseen_surprise();
+                }
+                base
+            }
+        }
+    }
+
+    /// The score of one row.
+    fn score_row(&self, seen: &Seen, row: usize, rows: &Encoded) -> f64 {
+        match &self.head {
+            FittedHead::Surprise(_) => {
+                let mut parts = Vec::new();
+                self.split_row(seen, row, rows, &mut parts) + parts.iter().sum::<f64>()
+            }
+            FittedHead::Norms(head) => {
+                let unseen = unseen_groups(rows.codes(row)).count() as f64;
+                head.anomaly_of(seen.embedding.norms(row), n_cells(&self.layout)) + unseen * self.unseen_surprise()
             }
         }
     }
@@ -241,11 +295,11 @@ impl Gnsm {
         tensors.put("network.parameters", self.network.parameters().to_vec());
         tensors.put("network.frequencies", self.network.frequencies().to_vec());
         tensors.put("spread", self.spread.clone());
-        let (standardizer, density) = match &self.head {
-            FittedHead::Surprise => (None, None),
+        let (tails, standardizer, density) = match &self.head {
+            FittedHead::Surprise(tails) => (Some(tails.clone()), None, None),
             FittedHead::Norms(head) => {
                 tensors.put("mean_norms", head.mean_norms.clone());
-                (Some(head.standardizer.clone()), Some(head.density.clone()))
+                (None, Some(head.standardizer.clone()), Some(head.density.clone()))
             }
         };
         serde_json::to_value(Stored {
@@ -254,6 +308,7 @@ impl Gnsm {
             curve: self.curve.clone(),
             ending: self.ending,
             bins: self.bins.clone(),
+            tails,
             standardizer,
             density,
         })
@@ -283,9 +338,12 @@ impl Gnsm {
         if spread.iter().any(|value| *value <= 0.0) {
             return Err("tensor `spread` holds numbers that are not positive".into());
         }
-        let head = match (config.head, stored.standardizer, stored.density) {
-            (Head::Surprise, None, None) => FittedHead::Surprise,
-            (Head::Norms { .. }, Some(standardizer), Some(density)) => {
+        let head = match (config.head, stored.tails, stored.standardizer, stored.density) {
+            (Head::Surprise, Some(tails), None, None) => {
+                tails.iter().try_for_each(Tail::validate)?;
+                FittedHead::Surprise(tails)
+            }
+            (Head::Norms { .. }, None, Some(standardizer), Some(density)) => {
                 standardizer.validate()?;
                 density.validate()?;
                 if standardizer.dimension() != levels.count() || density.dimension() != levels.count() {
@@ -318,12 +376,8 @@ impl Detector for Gnsm {
         let all: Vec<usize> = (0..rows.n_rows()).collect();
         for block in all.chunks(BLOCK) {
             let rows = rows.select(block);
-            let embedding = self.embedder(self.point()).embed(&binned(self.bins.as_ref(), &rows));
-            scores.par_extend(
-                (0..block.len())
-                    .into_par_iter()
-                    .map_init(Vec::new, |parts, row| self.score_row(&embedding, row, &rows, parts)),
-            );
+            let seen = self.look(&rows);
+            scores.par_extend((0..block.len()).into_par_iter().map(|row| self.score_row(&seen, row, &rows)));
         }
         scores
     }
@@ -331,9 +385,9 @@ impl Detector for Gnsm {
     fn split(&self, rows: &Encoded) -> Split {
         let n_cells = n_cells(&self.layout);
         let (mut base, mut parts) = (Vec::new(), Vec::with_capacity(rows.n_rows() * n_cells));
-        let embedding = self.embedder(self.point()).embed(&binned(self.bins.as_ref(), rows));
+        let seen = self.look(rows);
         for row in 0..rows.n_rows() {
-            base.push(self.split_row(&embedding, row, rows, &mut parts));
+            base.push(self.split_row(&seen, row, rows, &mut parts));
         }
         Split { base, parts, n_cells }
     }
@@ -342,7 +396,7 @@ impl Detector for Gnsm {
         let embedder = self.embedder(Point::Centre);
         let inner = binned(self.bins.as_ref(), rows);
         // Only a posterior can be asked about a cell that is not shown.
-        let hidden = self.config.parameterisation == Parameterisation::Posterior && self.bins.is_some();
+        let hidden = self.config.head == Head::Surprise;
         let all = if hidden { embedder.expectations_from_the_rest(&inner) } else { embedder.expectations(&inner, 0) };
         let n_numbers = self.outer.n_numbers();
         let (mut ranges, mut probabilities) = (Vec::new(), Vec::new());
@@ -358,6 +412,11 @@ impl Detector for Gnsm {
         }
         Some(Expected { ranges, probabilities })
     }
+}
+
+/// Which groups of a row show a category that training never did.
+fn unseen_groups(codes: &[u32]) -> impl Iterator<Item = usize> + '_ {
+    codes.iter().enumerate().filter(|(_, code)| **code == UNSEEN).map(|(group, _)| group)
 }
 
 /// Rows as the network sees them.

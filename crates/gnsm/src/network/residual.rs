@@ -183,7 +183,7 @@ impl ResidualNetwork {
         &self.films[block * length..][..length]
     }
 
-    /// Walks over rows in tiles, in parallel, and over all levels of each tile while its weights are warm.
+    /// Walks over rows in tiles, in parallel, and over these levels of each tile while its weights are warm.
     ///
     /// `out` holds `per_row` results for each row. `fill` writes the inputs of a row at a level; `take` receives the results
     /// of one row, the row, the level and its logits. A tile that is not full is padded with its first row.
@@ -191,16 +191,17 @@ impl ResidualNetwork {
         &self,
         out: &mut [f32],
         per_row: usize,
+        levels: std::ops::Range<usize>,
         fill: impl Fn(usize, usize, &mut [f32]) + Sync,
         take: impl Fn(&mut [f32], usize, usize, &[f32]) + Sync,
     ) {
-        let Ends { inputs, outputs, levels } = self.ends;
+        let Ends { inputs, outputs, .. } = self.ends;
         out.par_chunks_mut(TILE * per_row).enumerate().for_each_init(
             || Tile::for_inference(self.size, self.ends),
             |tile, (index, out)| {
                 let first = index * TILE;
                 let n_rows = out.len() / per_row;
-                for level in 0..levels {
+                for level in levels.clone() {
                     tile.levels.fill(level as u32);
                     simd(
                         #[inline(always)]

@@ -96,12 +96,9 @@ fn logits_loss_and_gradients_agree_with_pytorch() {
     network.for_each_row(
         &mut logits,
         ENDS.outputs,
+        0..1,
         |row, _, inputs| inputs.iter_mut().enumerate().for_each(|(i, x)| *x = input(row, i)),
-        |out, _, level, values| {
-            if level == 0 {
-                out.copy_from_slice(values);
-            }
-        },
+        |out, _, _, values| out.copy_from_slice(values),
     );
     let expected = [-0.054_922_056, -0.143_214_55, -0.212_123_63, -0.252_322_76, -0.258_371_2];
     for (actual, expected) in logits.iter().zip(expected) {
