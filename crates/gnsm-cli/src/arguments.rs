@@ -1,6 +1,6 @@
 //! What can be said on the command line.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -12,6 +12,7 @@ use gnsm::schema::{ColumnChoices, KindChoice};
 use gnsm::table::{Format, ReadOptions};
 use gnsm::threshold::Rule;
 
+use crate::commands::bench;
 use crate::output::OutputFormat;
 use crate::settings::read_toml;
 
@@ -57,6 +58,8 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Show what is in a model: schema, method, levels, training curve, calibration, hash.
     Inspect(InspectArguments),
+    /// Run the paper's benchmark.
+    Bench(BenchArguments),
     /// Print a script that completes commands in a shell.
     Completions(CompletionsArguments),
     /// Print the manual page.
@@ -157,7 +160,7 @@ pub struct ScoreArguments {
     /// The format to write, whatever the ending.
     #[arg(long, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
-    /// Add the N strongest reasons of every row; takes about twice the time.
+    /// Add the N strongest reasons of every row; takes about ten times as long.
     #[arg(long, value_name = "N")]
     pub explain: Option<usize>,
     /// Score this many rows at a time; scores do not depend on it.
@@ -203,6 +206,56 @@ pub struct InspectArguments {
     /// Print everything as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArguments {
+    /// Which one.
+    #[command(subcommand)]
+    pub command: BenchCommand,
+}
+
+/// The benchmarks.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// Fit and test methods on labelled tables by the paper's protocol, and put the results beside its Table 2.
+    Tabular(BenchTabularArguments),
+}
+
+/// Arguments of `bench tabular`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+For each set and seed, 80 % of the inliers train, 10 % validate, and the rest is tested together with all anomalies. \
+OUT/raw.csv gets a line as soon as it is measured; the same command goes on where it was stopped. OUT/summary.md follows from it.")]
+pub struct BenchTabularArguments {
+    /// The folder with *.parquet, each with a column `label` that is 1 for anomalies.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub data: PathBuf,
+    /// The sets, by their files' names without the ending [default: all].
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    pub sets: Vec<String>,
+    /// The methods; `gnsm-norms` is gnsm with the paper's own head.
+    #[arg(long, value_name = "METHODS", value_delimiter = ',', default_values = BENCH_METHODS, value_parser = PossibleValuesParser::new(bench_methods()))]
+    pub methods: Vec<String>,
+    /// Seeds 0 to N − 1, each with a split and a fit of its own.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub seeds: u64,
+    /// The settings of gnsm.
+    #[arg(long, value_enum, default_value_t = Preset::Fast)]
+    pub preset: Preset,
+    /// Train gnsm for this many steps at the most.
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<NonZeroU64>,
+    /// The folder for the results.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+}
+
+const BENCH_METHODS: [&str; 2] = ["gnsm", bench::PAPER_HEAD];
+
+fn bench_methods() -> impl Iterator<Item = &'static str> {
+    Method::NAMES.into_iter().chain([bench::PAPER_HEAD])
 }
 
 /// Arguments of `completions`.
@@ -267,7 +320,7 @@ pub struct ReadArguments {
     /// The first line of a csv file holds the columns' names.
     #[arg(long, overrides_with = "no_header")]
     pub header: bool,
-    /// The first line of a csv file is a row; the columns are called column_1 and so on.
+    /// The first line of a csv file is a row; the columns are called `column_1` and so on.
     #[arg(long, overrides_with = "header")]
     pub no_header: bool,
 }

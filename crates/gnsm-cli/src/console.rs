@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use anyhow::Context;
 
 /// The style of an error's first word.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -46,22 +47,17 @@ impl Console {
     pub fn is_lively(self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }
-
-    /// Writes a report to standard output.
-    pub fn print(self, report: &str) -> anyhow::Result<()> {
-        let mut stdout = anstream::stdout().lock();
-        stdout.write_all(report.as_bytes()).and_then(|()| stdout.flush()).map_err(stdout_error)
-    }
-
-    /// Writes a report for machines to standard output.
-    pub fn print_json(self, report: &serde_json::Value) -> anyhow::Result<()> {
-        self.print(&format!("{report:#}\n"))
-    }
 }
 
-/// An error of standard output, with its name.
-pub fn stdout_error(error: io::Error) -> anyhow::Error {
-    anyhow::Error::new(error).context("standard output")
+/// Writes a report to standard output.
+pub fn print(report: &str) -> anyhow::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(report.as_bytes()).and_then(|()| stdout.flush()).context("standard output")
+}
+
+/// Writes a report for machines to standard output.
+pub fn print_json(report: &serde_json::Value) -> anyhow::Result<()> {
+    print(&format!("{report:#}\n"))
 }
 
 /// Whether all that happened is that a reader had enough.

@@ -1,7 +1,9 @@
 //! Numbers, names and little pictures for people.
 
+use std::fmt::Write;
+
 use anstyle::{AnsiColor, Style};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
 
 /// Titles and names.
 pub const STRONG: Style = Style::new().bold();
@@ -47,7 +49,7 @@ pub fn names(names: &[String]) -> String {
     const MOST: usize = 10;
     let mut text = names.iter().take(MOST).map(|name| format!("`{}`", cell(name, 60))).collect::<Vec<_>>().join(", ");
     if names.len() > MOST {
-        text.push_str(&format!(" and {} more", count((names.len() - MOST) as u64)));
+        let _ = write!(text, " and {} more", count((names.len() - MOST) as u64));
     }
     text
 }
@@ -111,7 +113,7 @@ pub enum Place {
 }
 
 /// Rows under each other without lines between, as wide as the terminal at the most, indented by two spaces.
-pub fn columns(place: Place, header: &[&str], rows: Vec<Vec<Cell>>) -> String {
+pub fn columns(place: Place, header: Vec<Cell>, rows: Vec<Vec<Cell>>) -> String {
     const INDENT: u16 = 2;
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -120,10 +122,12 @@ pub fn columns(place: Place, header: &[&str], rows: Vec<Vec<Cell>>) -> String {
     }
     table.enforce_styling().style_text_only();
     if let Some(width) = table.width() {
+        // Some terminals do not know their width, and say 0.
+        let width = if width == 0 { 80 } else { width };
         table.set_width(width.saturating_sub(INDENT).max(40));
     }
     if !header.is_empty() {
-        table.set_header(header.iter().map(|name| Cell::new(name).add_attribute(comfy_table::Attribute::Dim)));
+        table.set_header(header.into_iter().map(|name| name.add_attribute(Attribute::Dim)));
     }
     table.add_rows(rows);
     for column in table.column_iter_mut() {
@@ -131,6 +135,11 @@ pub fn columns(place: Place, header: &[&str], rows: Vec<Vec<Cell>>) -> String {
     }
     let indent = " ".repeat(INDENT.into());
     table.lines().map(|line| format!("{indent}{}", line.trim_end()).trim_end().to_owned() + "\n").collect()
+}
+
+/// Cells of these texts.
+pub fn left<const N: usize>(texts: [&str; N]) -> Vec<Cell> {
+    texts.map(Cell::new).to_vec()
 }
 
 /// A cell whose text stands at the right.

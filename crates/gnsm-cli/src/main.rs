@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use commands::{Outcome, completions, demo, detect, explain, fit, inspect, man, score};
+use commands::{Outcome, bench, completions, demo, detect, explain, fit, inspect, man, score};
 use console::Console;
 
 fn main() -> ExitCode {
@@ -50,8 +50,9 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Fit(arguments) => fit::run(&arguments, console),
         Command::Score(arguments) => score::run(&arguments, console),
         Command::Explain(arguments) => explain::run(&arguments, console),
-        Command::Inspect(arguments) => inspect::run(&arguments, console),
-        Command::Completions(arguments) => completions::run(&arguments, console),
-        Command::Man(arguments) => man::run(&arguments, console),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments, console),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

@@ -1,5 +1,6 @@
 //! What is said on standard error while a command works.
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use comfy_table::Cell;
@@ -9,7 +10,7 @@ use gnsm::train::{Progress, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::Console;
-use crate::display::{self, Place, count, plural};
+use crate::display::{self, Place, count, left, plural};
 use crate::interrupt;
 
 /// How often a line is written where nothing may move.
@@ -126,15 +127,12 @@ fn decisions(schema: &Schema, label: Option<&str>) -> String {
     if let Some(label) = label {
         rows.push(vec![Cell::new(display::cell(label, 40)), Cell::new("label"), Cell::new("not learned from")]);
     }
-    let mut text = display::columns(Place::Error, &["column", "kind", "why"], rows);
+    let mut text = display::columns(Place::Error, left(["column", "kind", "why"]), rows);
     if !few {
         let numeric = schema.used().filter(|column| matches!(column.kind, Kind::Numeric { .. })).count();
         let categorical = schema.used().count() - numeric;
-        text.push_str(&format!(
-            "  … {} are categorical and {} numeric\n",
-            count(categorical as u64),
-            count(numeric as u64)
-        ));
+        let (categorical, numeric) = (count(categorical as u64), count(numeric as u64));
+        let _ = writeln!(text, "  … {categorical} are categorical and {numeric} numeric");
     }
     text
 }

@@ -21,8 +21,6 @@ const DEAL: u64 = 4;
 const FEWEST_ROWS: usize = 20;
 /// Rows that calibrate, at the most; more would not change a p-value worth printing.
 const MOST_CALIBRATION_ROWS: usize = 20_000;
-/// Rows explained at a time: the parts of all their cells at all levels are held at once.
-const EXPLAINED_AT_ONCE: usize = 1024;
 /// Seconds between two checkpoints, at the least.
 const CHECKPOINT_SECONDS: f64 = 2.0;
 /// Rows that validate, at the most.
@@ -159,13 +157,10 @@ impl Model {
         Ok(scores.into_iter().map(|score| Scored { score, p_value: self.calibration.p_value(score) }).collect())
     }
 
-    /// The reasons for these rows of a batch; distinct rows are computed once, a block at a time.
+    /// The reasons for these rows of a batch; distinct rows are computed once.
     pub fn explain(&self, table: &Table, rows: &[usize]) -> Result<Vec<Explanation>> {
-        let encoded = self.encoder.encode(table)?;
-        let explain = |block: &[usize]| {
-            reason::explain(&self.encoder, self.fitted.detector(), table, &encoded.select(block), block)
-        };
-        Ok(rows.chunks(EXPLAINED_AT_ONCE).flat_map(explain).collect())
+        let encoded = self.encoder.encode(table)?.select(rows);
+        Ok(reason::explain(&self.encoder, self.fitted.detector(), table, &encoded, rows))
     }
 }
 
@@ -215,7 +210,7 @@ fn fit_with_checkpoint(
     };
     let fingerprint = model_file::fingerprint(method, options.seed, training, validation);
     let resume = if options.resume && path.exists() {
-        Some(model_file::load_checkpoint(path, &fingerprint, method, encoder.layout())?)
+        Some(model_file::load_checkpoint(path, &fingerprint, method)?)
     } else {
         None
     };

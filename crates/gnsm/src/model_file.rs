@@ -10,9 +10,8 @@ use crate::container::{self, Contents, Tensors};
 use crate::detector::{Fitted, Method};
 use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, Result};
-use crate::layout::Layout;
 use crate::model::{FitReport, Model};
-use crate::network::{Optimiser, ResidualNetwork};
+use crate::network::Optimiser;
 use crate::schema::{Kind, Schema};
 use crate::threshold::Calibration;
 use crate::train::{CurvePoint, TrainingState};
@@ -149,12 +148,7 @@ pub(crate) fn save_checkpoint(path: &Path, fingerprint: &str, state: &TrainingSt
 }
 
 /// Reads the state of a training run, if it belongs to this one.
-pub(crate) fn load_checkpoint(
-    path: &Path,
-    fingerprint: &str,
-    method: &Method,
-    layout: &Layout,
-) -> Result<TrainingState> {
+pub(crate) fn load_checkpoint(path: &Path, fingerprint: &str, method: &Method) -> Result<TrainingState> {
     let Contents { content, mut tensors, .. } = container::read(path, CHECKPOINT)?;
     let content: CheckpointContent =
         serde_json::from_str(&content).map_err(|error| unusable(path, &error.to_string()))?;
@@ -170,8 +164,9 @@ pub(crate) fn load_checkpoint(
         return Err(unusable(path, &problem));
     };
     let mut state = || {
-        let n = ResidualNetwork::n_parameters(config.network, config.ends(layout))?;
-        let parameters = tensors.take("parameters", n)?;
+        // How many there should be is for the network to say, when it is built; see `train`.
+        let parameters: Vec<f32> = tensors.take_any("parameters")?;
+        let n = parameters.len();
         let mut optimiser = Optimiser::new(config.training.optimiser, &parameters);
         optimiser.step = content.step;
         optimiser.mean = tensors.take("mean", n)?;

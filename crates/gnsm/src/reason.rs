@@ -58,7 +58,10 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Explains encoded rows; `sources` says which row of the table each one is.
+/// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
+const BLOCK: usize = 1024;
+
+/// Explains encoded rows, each distinct one once; `sources` says which row of the table each one is.
 pub(crate) fn explain(
     encoder: &Encoder,
     detector: &dyn Detector,
@@ -67,17 +70,23 @@ pub(crate) fn explain(
     sources: &[usize],
 ) -> Vec<Explanation> {
     let (firsts, of_row) = rows.distinct();
-    let rows = rows.select(&firsts);
-    let split = detector.split(&rows);
-    let expected = detector.expected(&rows);
-    of_row
-        .iter()
-        .zip(sources)
-        .map(|(&row, &source)| {
-            let view = RowView { encoder, table, rows: &rows, row: row as usize, source, expected: expected.as_ref() };
-            view.explanation(&split)
-        })
-        .collect()
+    let mut repetitions: Vec<Vec<usize>> = vec![Vec::new(); firsts.len()];
+    for (place, &which) in of_row.iter().enumerate() {
+        repetitions[which as usize].push(place);
+    }
+    let mut explanations: Vec<Option<Explanation>> = vec![None; rows.n_rows()];
+    for (block, repetitions) in firsts.chunks(BLOCK).zip(repetitions.chunks(BLOCK)) {
+        let rows = &rows.select(block);
+        let split = detector.split(rows);
+        let expected = detector.expected(rows);
+        for (row, places) in repetitions.iter().enumerate() {
+            for &place in places {
+                let view = RowView { encoder, table, rows, row, source: sources[place], expected: expected.as_ref() };
+                explanations[place] = Some(view.explanation(&split));
+            }
+        }
+    }
+    explanations.into_iter().flatten().collect()
 }
 
 struct RowView<'a> {

@@ -347,9 +347,11 @@ fn numeric(table: &Table, column: &Column, rows: &[usize], counted: &Counted) ->
         match parse_number(text) {
             Some(number) if number.is_finite() => finite.push((number, *count)),
             Some(_) => {}
+            // The first such cell of the file, whichever came up here.
             None => {
-                let row = rows.iter().copied().find(|&row| column.values.text(row).as_deref() == Some(text));
-                return Err(not_a_number(table, column, row.unwrap_or(0), text));
+                let is_bad = |row: &usize| column.values.text(*row).is_some_and(|text| parse_number(&text).is_none());
+                let row = rows.iter().copied().filter(is_bad).min().unwrap_or(0);
+                return Err(not_a_number(table, column, row, &column.values.text(row).unwrap_or_default()));
             }
         }
     }

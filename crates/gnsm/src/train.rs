@@ -23,6 +23,9 @@ use crate::schema::Schema;
 const TRAINING: u64 = 1;
 const VALIDATION: u64 = 2;
 
+/// Steps that a limit on epochs leaves at the least.
+const FEWEST_STEPS: u64 = 400;
+
 /// The loop's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,6 +34,10 @@ pub struct TrainingConfig {
     pub batch: usize,
     /// Steps at the most; the learning rate's cosine spans them.
     pub steps: u64,
+    /// Times that training goes over its rows, at the most, though never fewer than 400 steps; 0 means any number.
+    ///
+    /// A small table is known by heart long before its validation loss says so, odd rows included.
+    pub epochs: u64,
     /// Learning rate at the start.
     pub learning_rate: f32,
     /// Learning rate at the end.
@@ -79,6 +86,15 @@ impl TrainingConfig {
             }
         }
         Ok(())
+    }
+
+    /// These settings for so many training rows.
+    fn for_rows(mut self, n_rows: usize) -> Self {
+        if self.epochs > 0 {
+            let enough = self.epochs.saturating_mul(n_rows as u64) / self.batch as u64;
+            self.steps = self.steps.min(enough.max(FEWEST_STEPS));
+        }
+        self
     }
 
     fn learning_rate_at(&self, step: u64) -> f32 {
@@ -209,6 +225,7 @@ pub fn train(
     run: Run<'_>,
 ) -> Result<Trained> {
     config.validate()?;
+    let config = &config.for_rows(training.n_rows());
     let Run { seed, max_seconds, resume, mut save, watcher } = run;
     let task = Denoising { rows: training, loss, seed, scale: 1.0 / config.batch as f32 };
     let held_out = FixedNoise { rows: validation, n_rows: validation.n_rows().min(config.validation_rows), loss, seed };
@@ -218,6 +235,9 @@ pub fn train(
     let mut optimiser = Optimiser::new(config.optimiser, trainer.network.parameters());
     let (mut best, mut since_best, mut curve) = (None::<(f64, Vec<f32>)>, 0, Vec::new());
     if let Some(state) = resume {
+        if state.parameters.len() != trainer.network.parameters().len() {
+            return Err(Error::fit("the checkpoint is of another network", "remove it and start over"));
+        }
         trainer.network.set_parameters(&state.parameters);
         (optimiser, best, since_best, curve) = (state.optimiser, state.best, state.since_best, state.curve);
     }
@@ -431,6 +451,7 @@ mod tests {
         TrainingConfig {
             batch: 150,
             steps,
+            epochs: 0,
             learning_rate: 3e-3,
             final_learning_rate: 1e-4,
             validate_every: 10,
@@ -534,6 +555,15 @@ mod tests {
 
         let run = Run { seed: 5, max_seconds: None, resume: None, save: None, watcher: &mut After(1) };
         assert_eq!(run_with(&config(1000), run).expect("trained").ending, Ending::Interrupted);
+    }
+
+    #[test]
+    fn small_tables_take_fewer_steps() {
+        let mut limited = config(3000);
+        (limited.batch, limited.epochs) = (512, 100);
+        assert_eq!([50, 5120, 1_000_000].map(|n| limited.for_rows(n).steps), [400, 1000, 3000]);
+        limited.steps = 10;
+        assert_eq!(limited.for_rows(50).steps, 10);
     }
 
     #[test]

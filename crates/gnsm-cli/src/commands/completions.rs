@@ -5,13 +5,13 @@ use clap::CommandFactory;
 
 use super::Outcome;
 use crate::arguments::{Arguments, CompletionsArguments};
-use crate::console::Console;
+use crate::console::print;
 
 /// Runs the command.
-pub fn run(arguments: &CompletionsArguments, console: Console) -> Result<Outcome> {
+pub fn run(arguments: &CompletionsArguments) -> Result<Outcome> {
     // Into memory first: the generator does not expect a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "gnsm", &mut script);
-    console.print(&String::from_utf8_lossy(&script))?;
+    print(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Done)
 }

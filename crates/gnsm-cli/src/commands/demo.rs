@@ -29,9 +29,9 @@ const PLANTED: [(usize, &str); 6] = [
     // These two occur once.
     (478, "Sales,Travel,Cash,France,Wed,412.50"),
     (1290, "Engineering,Software,Company card,Cayman Islands,Mon,129.00"),
-    // An amount that would be nothing special for hardware, and one for lunch.
+    // Amounts that are nothing special for advertising or hardware.
     (737, "Marketing,Meals,Personal card,Spain,Fri,1985.00"),
-    (902, "Engineering,Hardware,Company card,Germany,Wed,4.20"),
+    (902, "Support,Office,Company card,Germany,Wed,1310.00"),
 ];
 
 /// Runs the command.
@@ -85,8 +85,11 @@ fn write_unless_there(path: &Path, text: &str) -> Result<()> {
     }
 }
 
-/// What a department claims, with weights.
-const DEPARTMENTS: [(&str, f64, &[(&str, f64)]); 5] = [
+/// Names with weights.
+type Weighted = &'static [(&'static str, f64)];
+
+/// Departments with weights, and what they claim.
+const DEPARTMENTS: [(&str, f64, Weighted); 5] = [
     ("Sales", 0.35, &[("Travel", 5.0), ("Meals", 4.0), ("Training", 1.0)]),
     ("Engineering", 0.25, &[("Software", 4.0), ("Hardware", 4.0), ("Training", 2.0), ("Meals", 1.0)]),
     ("Marketing", 0.15, &[("Advertising", 6.0), ("Travel", 2.0), ("Meals", 2.0)]),
@@ -95,7 +98,7 @@ const DEPARTMENTS: [(&str, f64, &[(&str, f64)]); 5] = [
 ];
 
 /// How something is paid, with weights, and what it costs: the middle, and the spread of its logarithm.
-type Purchase = (&'static str, &'static [(&'static str, f64)], f64, f64);
+type Purchase = (&'static str, Weighted, f64, f64);
 
 const PURCHASES: [Purchase; 7] = [
     ("Travel", &[("Company card", 6.0), ("Personal card", 4.0)], 380.0, 0.5),

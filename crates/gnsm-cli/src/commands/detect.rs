@@ -1,6 +1,7 @@
 //! `gnsm detect`: the oddest rows of a file, in one command.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell, Color};
@@ -11,9 +12,11 @@ use gnsm::threshold::{FdrCounter, Rule};
 use serde_json::json;
 
 use super::fit::{learn, note_ending, refuse_overwriting_inputs, what_to_fit};
-use super::{Outcome, create_file, flagged_text, open_table, refuse_same_file, warn_of_small_contamination};
+use super::{
+    Outcome, create_file, flagged_text, note_empty_discovery, open_table, refuse_same_file, warn_of_small_contamination,
+};
 use crate::arguments::DetectArguments;
-use crate::console::Console;
+use crate::console::{Console, print, print_json};
 use crate::display::{self, FAINT, ODD, Place, STRONG, bar, columns, count, p_value, right};
 use crate::interrupt;
 use crate::output::{Destination, OutputFormat, Record, ScoreWriter, to_json};
@@ -75,6 +78,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     warn_of_small_contamination(console, &model, rule);
     let mut records = score(&model, &table, rule)?;
     let flagged = records.iter().filter(|record| record.anomaly).count() as u64;
+    note_empty_discovery(console, &model, rule, flagged, records.len() as u64);
     if let Some(mut writer) = writer {
         writer.write(&records)?;
         writer.finish()?;
@@ -93,8 +97,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
             top.push(row);
         }
         let rows = records.len();
-        console
-            .print_json(&json!({ "file": table.file, "rows": rows, "flagged": flagged, "rule": rule, "top": top }))?;
+        print_json(&json!({ "file": table.file, "rows": rows, "flagged": flagged, "rule": rule, "top": top }))?;
     } else {
         let view = View {
             model: &model,
@@ -107,7 +110,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
         }
         page += &flagged_text(rule, flagged, records.len() as u64);
         page.push('\n');
-        console.print(&page)?;
+        print(&page)?;
     }
     Ok((Outcome::of_flagged(flagged, arguments.rule.fail_on_anomaly), firsts))
 }
@@ -117,7 +120,9 @@ fn score(model: &Model, table: &Table, rule: Rule) -> Result<Vec<Record>> {
     let cutoff = match rule {
         Rule::Fdr(level) => {
             let mut counter = FdrCounter::new(level)?;
-            scores.iter().for_each(|scored| counter.add(scored.p_value));
+            for scored in &scores {
+                counter.add(scored.p_value);
+            }
             counter.cutoff()
         }
         _ => None,
@@ -173,18 +178,19 @@ impl View<'_> {
         let mut card =
             format!("{STRONG}{place}. row {row}{STRONG:#}{line}  score {:.2}  p-value {p}{flag}\n", record.score);
         let reasons = explanation.reasons.iter().take(SHOWN_REASONS).enumerate();
-        let worth = reasons.filter(|(rank, reason)| *rank == 0 || reason.share >= SMALL_SHARE);
+        let worth =
+            reasons.filter(|(rank, reason)| *rank == 0 || (reason.share >= SMALL_SHARE && !is_as_expected(reason)));
         let shown: Vec<&Reason> = worth.map(|(_, reason)| reason).collect();
-        card += &columns(Place::Output, &[], shown.iter().map(|reason| line_of(reason)).collect());
+        card += &columns(Place::Output, Vec::new(), shown.iter().map(|reason| line_of(reason)).collect());
         let whole = self.other_cells(row, &shown);
         if !whole.is_empty() {
-            card += &format!("  {FAINT}where {whole}{FAINT:#}\n");
+            let _ = writeln!(card, "  {FAINT}where {whole}{FAINT:#}");
         }
         if group.len() > 1 {
             let listed: Vec<String> = group[1..].iter().take(LISTED_ROWS).map(ToString::to_string).collect();
             let dots = if group.len() - 1 > LISTED_ROWS { ", …" } else { "" };
             let (n, s) = (count(group.len() as u64 - 1), if group.len() == 2 { "" } else { "s" });
-            card += &format!("  {FAINT}and {n} more row{s} like it: {}{dots}{FAINT:#}\n", listed.join(", "));
+            let _ = writeln!(card, "  {FAINT}and {n} more row{s} like it: {}{dots}{FAINT:#}", listed.join(", "));
         }
         card.push('\n');
         card
@@ -203,16 +209,23 @@ impl View<'_> {
 }
 
 fn line_of(reason: &Reason) -> Vec<Cell> {
-    let mut expected = reason.expected.as_deref().map(|text| format!("expected {}", display::cell(text, 40)));
-    if let (Some(expected), Some(probability)) = (&mut expected, reason.probability) {
-        expected.push_str(&format!(" (p = {probability:.2})"));
-    }
+    let expected = match (&reason.expected, reason.probability) {
+        (_, Some(probability)) if is_as_expected(reason) => format!("as expected (p = {probability:.2})"),
+        (Some(text), Some(probability)) => format!("expected {} (p = {probability:.2})", display::cell(text, 40)),
+        (Some(text), None) => format!("expected {}", display::cell(text, 40)),
+        (None, _) => String::new(),
+    };
+    let unseen = if reason.unseen { " (never seen)" } else { "" };
     vec![
         Cell::new(display::cell(&reason.column, 40)).add_attribute(Attribute::Bold),
-        Cell::new(format!("= {}", display::cell(&reason.saw, 40))).fg(Color::Red),
-        Cell::new(if reason.unseen { "never seen" } else { "" }),
-        Cell::new(expected.unwrap_or_default()),
+        Cell::new(format!("= {}{unseen}", display::cell(&reason.saw, 40))).fg(Color::Red),
+        Cell::new(expected),
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),
     ]
+}
+
+/// Whether the cell holds the likeliest category: its part is what doubt remained.
+fn is_as_expected(reason: &Reason) -> bool {
+    reason.expected.as_ref() == Some(&reason.saw)
 }

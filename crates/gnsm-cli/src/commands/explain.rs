@@ -3,14 +3,14 @@
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell};
 use gnsm::model::{Model, Scored};
-use gnsm::reason::{Explanation, Reason, short};
+use gnsm::reason::{Explanation, Reason};
 use gnsm::table::Table;
 use serde_json::json;
 
 use super::{Outcome, note_columns, open_table};
 use crate::arguments::ExplainArguments;
-use crate::console::Console;
-use crate::display::{self, Place, STRONG, bar, p_value, plural, right};
+use crate::console::{Console, print, print_json};
+use crate::display::{self, Place, STRONG, bar, left, p_value, plural, right};
 use crate::interrupt;
 
 /// Rows passed over at a time.
@@ -34,7 +34,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
         console.warn(format_args!("the parts sum to {sum}, not to the score {score}; please report this"));
     }
     if arguments.json {
-        console.print_json(&json!({
+        print_json(&json!({
             "file": row.file,
             "row": arguments.row,
             "line": row.lines.first(),
@@ -45,7 +45,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
             "reasons": explanation.reasons,
         }))?;
     } else {
-        console.print(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
+        print(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
     }
     Ok(Outcome::Done)
 }
@@ -91,7 +91,8 @@ fn page(row: &Table, number: u64, score: f64, p: f64, sum: f64, explanation: &Ex
     };
     rows.push(total("(base)", explanation.base));
     rows.push(total("(sum)", sum));
-    page.push_str(&display::columns(Place::Output, &["column", "saw", "expected", "p", "part", "share", ""], rows));
+    let header = left(["column", "saw", "expected"]).into_iter().chain(["p", "part", "share"].map(right));
+    page.push_str(&display::columns(Place::Output, header.collect(), rows));
     page
 }
 
@@ -102,7 +103,7 @@ fn line(reason: &Reason) -> Vec<Cell> {
         Cell::new(display::cell(&reason.column, 40)).add_attribute(Attribute::Bold),
         if reason.unseen { saw.fg(comfy_table::Color::Red) } else { saw },
         Cell::new(display::cell(reason.expected.as_deref().unwrap_or("-"), 40)),
-        right(reason.probability.map_or_else(|| "-".into(), short)),
+        right(reason.probability.map_or_else(|| "-".into(), |p| format!("{p:.3}"))),
         right(format!("{:.4}", reason.part)),
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),

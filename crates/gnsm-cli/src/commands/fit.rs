@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{Outcome, create_file, open_table, refuse_same_file};
 use crate::arguments::{ColumnArguments, FitArguments, MethodArguments};
-use crate::console::Console;
+use crate::console::{Console, print_json};
 use crate::display::{bytes, count, plural, seconds};
 use crate::progress::{FitWatcher, kind_name};
 use crate::{interrupt, settings};
@@ -57,7 +57,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
             .columns
             .iter()
             .map(|column| json!({ "name": column.name, "kind": kind_name(&column.kind), "why": column.reason }));
-        console.print_json(&json!({
+        print_json(&json!({
             "model": model_path.display().to_string(),
             "blake3": model.hash(),
             "bytes": size,

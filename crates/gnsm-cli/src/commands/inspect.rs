@@ -1,5 +1,7 @@
 //! `gnsm inspect`: what is in a model file.
 
+use std::fmt::Write;
+
 use anyhow::{Context, Result};
 use comfy_table::Cell;
 use gnsm::detector::Method;
@@ -13,8 +15,8 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::fit::{best, ending_text, training};
 use crate::arguments::InspectArguments;
-use crate::console::Console;
-use crate::display::{self, Place, STRONG, bytes, columns, count, right, sparkline};
+use crate::console::{print, print_json};
+use crate::display::{self, Place, STRONG, bytes, columns, count, left, right, sparkline};
 use crate::progress::kind_name;
 use crate::settings;
 
@@ -26,7 +28,7 @@ const CURVE_POINTS: usize = 10;
 const CURVE_WIDTH: usize = 60;
 
 /// Runs the command.
-pub fn run(arguments: &InspectArguments, console: Console) -> Result<Outcome> {
+pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
     let model = Model::load(&arguments.model)?;
     let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();
     let method = model.fitted().method();
@@ -37,9 +39,9 @@ pub fn run(arguments: &InspectArguments, console: Console) -> Result<Outcome> {
     let settings = settings::of_method(&method)?;
     let file = arguments.model.display().to_string();
     if arguments.json {
-        console.print_json(&as_json(&file, size, &model, &settings, levels.as_ref()))?;
+        print_json(&as_json(&file, size, &model, &settings, levels.as_ref()))?;
     } else {
-        console.print(&page(&file, size, &model, &settings, levels.as_ref()))?;
+        print(&page(&file, size, &model, &settings, levels.as_ref()))?;
     }
     Ok(Outcome::Done)
 }
@@ -81,14 +83,14 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
 
 fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> String {
     let title = |text: &str| format!("\n{STRONG}{text}{STRONG:#}\n");
-    let table = |header: &[&str], rows| columns(Place::Output, header, rows);
+    let table = |header, rows| columns(Place::Output, header, rows);
     let pair = |name: &str, value: String| vec![Cell::new(name), Cell::new(value)];
     let report = model.report();
     let [training_rows, validation_rows, calibration_rows] = report.rows.map(count);
 
     let mut page = format!("{STRONG}{}{STRONG:#}\n", display::plain(file));
     page += &table(
-        &[],
+        Vec::new(),
         vec![
             pair("method", model.fitted().name().into()),
             pair("size", bytes(size)),
@@ -115,18 +117,18 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     );
     page += &title("Columns");
     let lines = model.encoder().schema().columns.iter().map(column_line).collect();
-    page += &table(&["column", "kind", "holds", "why"], lines);
+    page += &table(left(["column", "kind", "holds", "why"]), lines);
     page += &title("Settings");
     let mut lines = Vec::new();
     flatten("", settings, &mut lines);
-    page += &table(&[], lines.into_iter().map(|(name, value)| pair(&name, value)).collect());
+    page += &table(Vec::new(), lines.into_iter().map(|(name, value)| pair(&name, value)).collect());
     if let Some(levels) = levels {
         page += &title("Levels");
         let lines = (0..levels.count()).map(|level| {
             let (lambda, sigma) = (f64::from(levels.lambda(level)), f64::from(levels.sigma(level)));
             [(level + 1).to_string(), short(lambda), short(sigma), short(levels.delta(level))].map(right).to_vec()
         });
-        page += &table(&["level", "λ", "σ", "δ"], lines.collect());
+        page += &table(["level", "λ", "σ", "δ"].map(right).to_vec(), lines.collect());
     }
     if let Some((curve, ending)) = training(model.fitted()) {
         page += &title("Training");
@@ -136,9 +138,9 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     let calibration = model.calibration();
     let quantiles = QUANTILES
         .map(|part| vec![right(format!("{} %", 100.0 * part)), right(format!("{:.4}", calibration.quantile(part)))]);
-    page += &table(&["part of usual rows", "score up to"], quantiles.to_vec());
+    page += &table(["part of usual rows", "score up to"].map(right).to_vec(), quantiles.to_vec());
     let rows = count(calibration.rows());
-    page += &format!("  smallest p-value {}, from {rows} rows\n", short(calibration.smallest_p()));
+    let _ = writeln!(page, "  smallest p-value {}, from {rows} rows", short(calibration.smallest_p()));
     page
 }
 
@@ -185,6 +187,6 @@ fn curve_page(curve: &[CurvePoint], ending: Ending) -> String {
         }
     }
     let picture = sparkline(&validation, CURVE_WIDTH);
-    let table = columns(Place::Output, &["step", "training loss", "validation loss", ""], lines);
+    let table = columns(Place::Output, ["step", "training loss", "validation loss"].map(right).to_vec(), lines);
     format!("  {}\n  {picture}\n{table}", ending_text(ending))
 }

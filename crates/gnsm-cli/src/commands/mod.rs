@@ -6,6 +6,7 @@ pub mod fit;
 pub mod score;
 pub mod explain;
 pub mod inspect;
+pub mod bench;
 pub mod completions;
 pub mod man;
 
@@ -93,6 +94,21 @@ fn warn_of_small_contamination(console: Console, model: &Model, rule: Rule) {
              give that or more, or use --threshold",
             plural(model.calibration().rows(), "row"),
             p_value_above(smallest),
+        ));
+    }
+}
+
+/// Says why a false discovery rate flagged nothing: often the calibration is too small for so many rows.
+fn note_empty_discovery(console: Console, model: &Model, rule: Rule, flagged: u64, rows: u64) {
+    if let Rule::Fdr(part) = rule
+        && flagged == 0
+    {
+        let needed = (rows as f64 * model.calibration().smallest_p() / part).ceil() as u64;
+        console.note(format_args!(
+            "--fdr {part} flags nothing: {} of {} would have to be odder than each of the {} that calibrate",
+            count(needed.max(1)),
+            plural(rows, "row"),
+            count(model.calibration().rows()),
         ));
     }
 }

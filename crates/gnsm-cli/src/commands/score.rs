@@ -10,9 +10,12 @@ use gnsm::table::{Table, TableReader};
 use gnsm::threshold::{FdrCounter, Rule};
 use serde_json::json;
 
-use super::{Outcome, flagged_text, note_columns, open_table, refuse_same_file, warn_of_small_contamination};
+use super::{
+    Outcome, flagged_text, note_columns, note_empty_discovery, open_table, refuse_same_file,
+    warn_of_small_contamination,
+};
 use crate::arguments::ScoreArguments;
-use crate::console::Console;
+use crate::console::{Console, print_json};
 use crate::interrupt;
 use crate::output::{Destination, OutputFormat, Record, ScoreWriter};
 use crate::progress::RowCounter;
@@ -67,6 +70,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     }
     let Summary { rows, flagged } = sink.finish()?;
     drop(counter);
+    note_empty_discovery(console, &model, rule, flagged, rows);
 
     if arguments.json {
         let summary = json!({
@@ -77,7 +81,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
             "model": model.hash(),
         });
         match output {
-            Some(_) => console.print_json(&summary)?,
+            Some(_) => print_json(&summary)?,
             None => console.note(summary),
         }
     } else {
@@ -143,7 +147,9 @@ impl Sink {
         match &mut self.spool {
             None => self.pass_on(records, None),
             Some((counter, spool)) => {
-                records.iter().for_each(|record| counter.add(record.p_value));
+                for record in &records {
+                    counter.add(record.p_value);
+                }
                 spool.write(&records).context("the temporary file for --fdr")
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::harness::{Folder, claims, exists};
+use crate::harness::{Folder, appended, claims, exists};
 
 /// Fits, detects and scores; each fails, and leaves the earlier model and scores as they were.
 #[track_caller]
@@ -76,17 +76,11 @@ fn tables_without_anything_to_learn_are_refused_by_fit_alone() {
 #[test]
 fn strange_columns_are_learned_from() {
     let folder = Folder::new();
-    let text: String = claims(0, 200)
-        .lines()
-        .enumerate()
-        .map(|(i, line)| match i {
-            0 => format!("{line},constant,nothing,wild,many\n"),
-            _ => {
-                let wild = ["NaN", "inf", "-inf", "1e300", "-1e300", "0.5", ""][i % 7];
-                format!("{line},7,,{wild},c{i}\n")
-            }
-        })
-        .collect();
+    let wild = ["NaN", "inf", "-inf", "1e300", "-1e300", "0.5", ""];
+    let text = appended(&claims(0, 200), |i| match i {
+        0 => "constant,nothing,wild,many".to_owned(),
+        _ => format!("7,,{},c{i}", wild[i % wild.len()]),
+    });
     folder.write("strange.csv", &text);
     let run = folder.fit("strange.csv", "m.gnsm", &["--categorical", "many"]).succeeded();
     assert!(run.stderr.contains("every value is missing"), "{}", run.stderr);

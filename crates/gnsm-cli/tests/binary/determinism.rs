@@ -48,16 +48,14 @@ fn scores_do_not_depend_on_batches_threads_or_order() {
 
     // The same rows in another format.
     let names: Vec<&str> = header.split(',').collect();
-    let jsonl: String = rows
-        .iter()
-        .map(|row| {
-            let cells = row.split(',').zip(&names).map(|(cell, name)| match *name {
-                "amount" => format!("\"{name}\":{cell}"),
-                _ => format!("\"{name}\":\"{cell}\""),
-            });
-            format!("{{{}}}\n", cells.collect::<Vec<_>>().join(","))
-        })
-        .collect();
+    let objects = rows.iter().map(|row| {
+        let cells = row.split(',').zip(&names).map(|(cell, name)| match *name {
+            "amount" => format!("\"{name}\":{cell}"),
+            _ => format!("\"{name}\":\"{cell}\""),
+        });
+        format!("{{{}}}", cells.collect::<Vec<_>>().join(","))
+    });
+    let jsonl = objects.collect::<Vec<_>>().join("\n");
     folder.write("new.jsonl", jsonl);
     let other = folder.run(&["score", "claims.gnsm", "new.jsonl", "--batch-size", "7"]).succeeded().stdout;
     let plain = folder.run(&["score", "claims.gnsm", "new.csv"]).succeeded().stdout;

@@ -64,12 +64,12 @@ impl Folder {
     pub fn with_model() -> Self {
         static MODEL: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let folder = Folder::new();
-            folder.write("claims.csv", &claims(0, 400));
+            folder.write("claims.csv", claims(0, 400));
             folder.fit("claims.csv", "claims.gnsm", &[]).succeeded();
             folder.read("claims.gnsm")
         });
         let folder = Self::new();
-        folder.write("claims.csv", &claims(0, 400));
+        folder.write("claims.csv", claims(0, 400));
         folder.write("claims.gnsm", &*MODEL);
         folder
     }
@@ -155,6 +155,12 @@ pub fn claims(seed: u64, n_rows: usize) -> String {
         let _ = writeln!(text, "{department},{category},{weekday},{amount}.{:02}", draw(100));
     }
     text
+}
+
+/// A table with more cells at the end of each line; line 0 is the header.
+pub fn appended<T: std::fmt::Display>(table: &str, cells: impl Fn(usize) -> T) -> String {
+    let lines = table.lines().enumerate().map(|(i, line)| format!("{line},{}", cells(i)));
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// A row that no table of [`claims`] holds.

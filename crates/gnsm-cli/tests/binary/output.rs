@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Folder, ODD, claims, exists};
+use crate::harness::{Folder, ODD, appended, claims, exists};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect(text)
@@ -48,7 +48,7 @@ fn all_formats_say_the_same() {
     let folder = Folder::with_model();
     folder.write("new.csv", claims(1, 30) + ODD);
     let csv = folder.run(&["score", "claims.gnsm", "new.csv", "--explain", "2"]).succeeded().stdout;
-    insta::assert_snapshot!("score_csv", shape(&csv.lines().take(3).collect::<Vec<_>>().join("\n")));
+    assert_eq!(csv.lines().next(), Some("row,score,p_value,anomaly,reason_1,reason_2"));
     let run = folder.run(&["score", "claims.gnsm", "new.csv", "--explain", "2", "-o", "out.jsonl"]).succeeded();
     assert_eq!(run.stdout, "");
     let jsonl = folder.text("out.jsonl");
@@ -75,7 +75,9 @@ fn all_formats_say_the_same() {
         assert!(run.stderr.contains(column), "{column}: {}", run.stderr);
     }
     let table = folder.run(&["score", "claims.gnsm", "new.csv", "--output-format", "table"]).succeeded().stdout;
-    insta::assert_snapshot!("score_table", shape(&table.lines().take(2).collect::<Vec<_>>().join("\n")));
+    let first: Vec<&str> = table.lines().next().expect("a header").split_whitespace().collect();
+    assert_eq!(first, ["row", "score", "p_value", "anomaly"]);
+    assert!(table.lines().skip(1).all(|line| line.split_whitespace().count() == 4), "{table}");
 }
 
 #[test]
@@ -201,22 +203,11 @@ fn fit_reports_for_machines_and_inspect_agrees() {
 #[test]
 fn labels_keep_rows_and_the_column_out_of_training() {
     let folder = Folder::new();
-    let labelled: String = claims(0, 300)
-        .lines()
-        .enumerate()
-        .map(|(i, line)| {
-            format!(
-                "{line},{}\n",
-                if i == 0 {
-                    "fraud"
-                } else if i % 10 == 0 {
-                    "yes"
-                } else {
-                    "no"
-                }
-            )
-        })
-        .collect();
+    let labelled = appended(&claims(0, 300), |i| match i {
+        0 => "fraud",
+        _ if i % 10 == 0 => "yes",
+        _ => "no",
+    });
     folder.write("claims.csv", &labelled);
     let run = folder.fit("claims.csv", "m.gnsm", &["--label", "fraud", "--anomaly", "yes"]).succeeded();
     assert!(run.stderr.contains("; 30 labelled anomalies left out"), "{}", run.stderr);
@@ -225,7 +216,7 @@ fn labels_keep_rows_and_the_column_out_of_training() {
     // The label is no news; another column is.
     let run = folder.run(&["score", "m.gnsm", "claims.csv", "-o", "s.csv"]).succeeded();
     assert_eq!(run.stderr.lines().count(), 2, "{}", run.stderr);
-    folder.write("more.csv", labelled.lines().map(|line| format!("{line},x\n")).collect::<String>());
+    folder.write("more.csv", appended(&labelled, |_| "x"));
     let run = folder.run(&["score", "m.gnsm", "more.csv", "-o", "s.csv"]).succeeded();
     assert!(run.stderr.contains("more.csv: the model does not know and does not use `x`"), "{}", run.stderr);
 }

@@ -88,6 +88,7 @@ impl GnsmConfig {
             training: TrainingConfig {
                 batch: 512,
                 steps: 3000,
+                epochs: 100,
                 learning_rate: 1e-3,
                 final_learning_rate: 1e-5,
                 validate_every: 100,
@@ -112,6 +113,7 @@ impl GnsmConfig {
         config.network = NetworkSize { width: 1024, depth: 20, embedding: 128 };
         config.training.batch = 2048;
         config.training.steps = 1_000_000;
+        config.training.epochs = 0;
         config.training.validate_every = 10_000;
         config.training.patience = 0;
         config.training.validation_rows = usize::MAX;

@@ -1,0 +1,64 @@
+//! `gnsm bench`: the paper's tables.
+
+use anyhow::Result;
+use gnsm::detector::Method;
+use gnsm::gnsm::GnsmConfig;
+use gnsm_bench::tabular;
+
+use super::Outcome;
+use crate::arguments::{BenchArguments, BenchCommand, BenchTabularArguments, Preset};
+use crate::console::{self, Console};
+
+/// The paper's own head, beside the default one.
+pub const PAPER_HEAD: &str = "gnsm-norms";
+
+/// Runs it.
+pub fn run(arguments: &BenchArguments, console: Console) -> Result<Outcome> {
+    match &arguments.command {
+        BenchCommand::Tabular(arguments) => tabular(arguments, console),
+    }
+}
+
+fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcome> {
+    let methods =
+        arguments.methods.iter().map(|name| Ok((name.clone(), method(name, arguments)?))).collect::<Result<_>>()?;
+    let options = tabular::Options {
+        data: arguments.data.clone(),
+        sets: arguments.sets.clone(),
+        methods,
+        seeds: arguments.seeds,
+        out: arguments.out.clone(),
+    };
+    tabular::run(&options, &mut |line| {
+        console.note(format_args!(
+            "{:<10} {:<16} seed {}  AP {:6.2}  AUROC {:6.2}  fit {:.1} s  score {:.2} s  {:.0} MB",
+            line.dataset,
+            line.method,
+            line.seed,
+            line.ap,
+            line.auroc,
+            line.fit_seconds,
+            line.score_seconds,
+            line.peak_mb
+        ));
+    })?;
+    let summary = arguments.out.join("summary.md");
+    console::print(&std::fs::read_to_string(&summary)?)?;
+    Ok(Outcome::Done)
+}
+
+fn method(name: &str, arguments: &BenchTabularArguments) -> Result<Method> {
+    let preset = match arguments.preset {
+        Preset::Fast => GnsmConfig::fast(),
+        Preset::Paper => GnsmConfig::paper(),
+    };
+    let mut method = match name {
+        "gnsm" => Method::Gnsm(preset),
+        PAPER_HEAD => Method::Gnsm(preset.with_paper_head()),
+        name => Method::named(name)?,
+    };
+    if let (Method::Gnsm(config), Some(steps)) = (&mut method, arguments.max_steps) {
+        config.training.steps = config.training.steps.min(steps.get());
+    }
+    Ok(method)
+}

@@ -1,0 +1,81 @@
+//! The seven originals of the paper's Table 1, from the untouched ARFF files through the schema.
+
+use std::path::PathBuf;
+
+use gnsm::schema::{ColumnChoices, Kind, KindChoice, Schema};
+use gnsm::table::{ReadOptions, read_table};
+
+struct Original {
+    file: &'static str,
+    label: &'static str,
+    anomaly: &'static str,
+    /// Columns that the paper takes for numbers although the file declares categories.
+    numeric: &'static [&'static str],
+    inliers: usize,
+    anomalies: usize,
+    features: usize,
+}
+
+const ORIGINALS: [Original; 7] = [
+    original("bank-additional-ful-nominal.arff.xz", "y", "yes", &[], [36_548, 4640, 53]),
+    original(
+        "census-income-full-nominal.tar.xz",
+        "class",
+        "50000+.",
+        &["att3", "att4", "att37", "att39", "att41"],
+        [280_717, 18_568, 396],
+    ),
+    original("chess_krkopt_zerovsall.arff", "class", "1", &[], [28_029, 27, 40]),
+    original("cmc-nominal.arff", "class_numberofchildren", "1", &[], [1444, 29, 25]),
+    original("kddcup99-corrected-probevsnormal-nominal-cleaned.arff.xz", "class", "1", &[], [60_593, 4166, 67]),
+    original("solar-flare_FvsAll-cleaned.arff", "class", "1", &[], [1023, 43, 41]),
+    original("kddcup99-corrected-u2rvsnormal-nominal-cleaned.arff.xz", "class", "1", &[], [60_593, 228, 40]),
+];
+
+const fn original(
+    file: &'static str,
+    label: &'static str,
+    anomaly: &'static str,
+    numeric: &'static [&'static str],
+    [inliers, anomalies, features]: [usize; 3],
+) -> Original {
+    Original { file, label, anomaly, numeric, inliers, anomalies, features }
+}
+
+fn shared() -> Option<PathBuf> {
+    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
+    let folder = std::env::var_os("GNSM_SHARED").map_or_else(beside, PathBuf::from).join("data/tabular");
+    folder.is_dir().then_some(folder)
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn originals_give_the_counts_of_table_1() {
+    let Some(folder) = shared() else {
+        eprintln!("skipped: no data");
+        return;
+    };
+    for original in &ORIGINALS {
+        let table = read_table(&folder.join(original.file), &ReadOptions::default()).expect(original.file);
+        let label = &table.columns.last().expect("columns").name;
+        assert_eq!(label, original.label, "{}", original.file);
+        let values = &table.column(label).expect("a label").values;
+        let (anomalies, inliers): (Vec<usize>, Vec<usize>) =
+            (0..table.n_rows()).partition(|&row| values.text(row).as_deref() == Some(original.anomaly));
+        assert_eq!([inliers.len(), anomalies.len()], [original.inliers, original.anomalies], "{}", original.file);
+
+        let mut choices = ColumnChoices { label: Some(label.clone()), ..ColumnChoices::default() };
+        for column in original.numeric {
+            choices.choose(column, KindChoice::Numeric).expect("one kind a column");
+        }
+        let rows: Vec<usize> = (0..table.n_rows()).collect();
+        let schema = Schema::learn(&table, &rows, &choices).expect(original.file);
+        let sizes = schema.columns.iter().map(|column| match &column.kind {
+            Kind::Categorical { categories, missing, .. } => categories.len() + usize::from(*missing),
+            Kind::Numeric { .. } | Kind::Ignored => 0,
+        });
+        assert_eq!(sizes.sum::<usize>(), original.features, "{}", original.file);
+        let numbers = schema.columns.iter().filter(|column| matches!(column.kind, Kind::Numeric { .. })).count();
+        assert_eq!(numbers, original.numeric.len(), "{}", original.file);
+    }
+}
