@@ -217,6 +217,28 @@ mod tests {
         Ok(())
     }
 
+    #[test]
+    fn settings_out_of_range_are_named() {
+        for (name, setting, value) in [
+            ("pca", "variance", 1.0.into()),
+            ("gmm", "components", 0.into()),
+            ("isolation-forest", "trees", 0.into()),
+            ("isolation-forest", "sample", 1.into()),
+            ("knn", "neighbour", 0.into()),
+            ("knn", "most_rows", 0.into()),
+            ("cbrw", "damping", 1.0.into()),
+            ("ocsvm", "nu", 0.0.into()),
+            ("ocsvm", "gamma", serde_json::Value::from(-1.0)),
+            ("ocsvm", "tolerance", 0.0.into()),
+            ("ocsvm", "most_rows", 0.into()),
+        ] {
+            let json = serde_json::json!({ "method": name, "settings": { (setting): value } });
+            let method: Method = serde_json::from_value(json).expect("a method");
+            let problem = method.validate().expect_err("out of range");
+            assert!(matches!(problem, Error::Config { field, .. } if field == setting), "{name}: {problem}");
+        }
+    }
+
     /// Every array of every detector is needed, in its length: a file that lacks one is refused and nothing panics.
     #[test]
     fn damaged_arrays_are_refused() -> Result<()> {

@@ -37,9 +37,9 @@ pub struct Ecod {
     layout: Layout,
     n_rows: f64,
     numbers: Vec<Distribution>,
-    /// Rows of each category, [width]; 0 in the places of numbers.
+    /// Rows of each category, `[width]`; 0 in the places of numbers.
     counts: Vec<f64>,
-    /// The part of each category, [width].
+    /// The part of each category, `[width]`.
     parts: Vec<f64>,
     /// The part of an unseen category of each group.
     unseen_parts: Vec<f64>,

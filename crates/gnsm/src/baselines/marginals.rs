@@ -22,7 +22,7 @@ use crate::train::Run;
 pub struct Marginals {
     layout: Layout,
     n_rows: f64,
-    /// Rows of each category, [width]; 0 in the places of numbers.
+    /// Rows of each category, `[width]`; 0 in the places of numbers.
     counts: Vec<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! The detectors that GNSM is compared with, one file each, all on the same encoded rows.
 //!
 //! Nothing here has to be chosen on held-out rows, so every detector is fitted on training and validation rows together, each
-//! distinct row once with its count. Most scores are sums over the cells of a row ([`ScoreByCell`]); where one is not, its file says what
+//! distinct row once with its count. Most scores are sums over the cells of a row (`ScoreByCell`); where one is not, its file says what
 //! the parts mean.
 
 mod bins;
@@ -104,7 +104,7 @@ fn unseen_surprise(n_rows: f64) -> f64 {
     (n_rows + 1.0).ln()
 }
 
-/// How many rows have each category: [width], 0 in the places of numbers.
+/// How many rows have each category: `[width]`, 0 in the places of numbers.
 fn category_counts(layout: &Layout, rows: &Encoded, counts: &[f64]) -> Vec<f64> {
     let mut totals = vec![0.0; layout.width()];
     for (row, count) in counts.iter().enumerate() {

@@ -57,7 +57,7 @@ pub struct Pca {
     directions: usize,
     /// U: [width, directions].
     basis: Vec<f64>,
-    /// Uᵀμ: [directions].
+    /// Uᵀμ: `[directions]`.
     offset: Vec<f64>,
 }
 

@@ -14,8 +14,8 @@
 //!
 //! L = Σ_F |F| log(m/|F|) + Σ_F Σ_{p ∈ F} (log(S_F/usage(p)) + Σ_{v ∈ p} log(n/count(v))) + Σ_F Σ_{p ∈ F} usage(p)·log(S_F/usage(p)):
 //!
-//! which group each of the m columns is in; the code tables, each pattern by its code and its values; and the rows. The search is
-//! the paper's. Every column starts as a group of its own. Pairs of groups are tried in descending order of their mutual information:
+//! which group each of the m columns is in; the code tables, each pattern by its code and its values; and the rows. How columns and
+//! values are written down is this implementation's choice; the search follows the paper's. Every column starts as a group of its own. Pairs of groups are tried in descending order of their mutual information:
 //! the two tables become one, to which the combinations of their rows are added in descending order of their counts, each if it makes L
 //! smaller. If the joint table is shorter than the two, the groups are merged and pairs with the new group join the queue. A
 //! combination is a whole row of its group, so the patterns form a tree of groups: a row that is none of a group's patterns is
@@ -41,7 +41,7 @@ use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::train::Run;
 
-/// Columns beyond which trying all pairs is out of the question.
+/// Columns beyond which trying all pairs is out of the question; it also bounds how deep a tree can be.
 const MOST_CELLS: usize = 500;
 
 /// A group of cells and the patterns over exactly these.
@@ -139,6 +139,9 @@ impl Comprex {
     ) -> std::result::Result<Self, String> {
         let Stored { bins, nodes } = serde_json::from_value(content).map_err(|error| error.to_string())?;
         bins.validate(layout)?;
+        if n_cells(layout) > MOST_CELLS {
+            return Err(format!("{} columns are more than {MOST_CELLS}", n_cells(layout)));
+        }
         check_tree(&nodes, n_cells(layout))?;
         let too_many = || String::from("there are too many patterns");
         let n_values =

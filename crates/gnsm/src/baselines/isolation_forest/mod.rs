@@ -18,7 +18,7 @@
 //!
 //! A cut that takes a row from m rows to m′ saves c(m) − 1 − c(m′) of depth: much where it leaves a crowd, less than nothing where it
 //! stays in it. These savings telescope to c(ψ) − h(x). A cell's part is the mean saving of the cuts in its column, times the slope
-//! (score − ½)/(c(ψ) − E[h]) that makes base ½ and parts sum to the score.
+//! (score − ½)/(c(ψ) − `E[h]`) that makes base ½ and parts sum to the score.
 //!
 //! - A missing number goes where most rows go; its absence is a category of its group.
 //! - An unseen category is alone at the first cut in its column, and alone in any leaf.
