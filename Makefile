@@ -14,7 +14,7 @@ test:
 	cargo test --workspace
 
 doc:
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --no-deps
 
 readme:
 	.ci/readme

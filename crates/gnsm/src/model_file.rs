@@ -1,4 +1,4 @@
-//! Models and checkpoints as files: [`crate::container`] with their contents, each length, shape and range checked before use.
+//! Models and checkpoints as files: `container.rs` with their contents, each length, shape and range checked before use.
 //!
 //! `docs/format.md` describes the format for other programs.
 

@@ -18,6 +18,7 @@ embedding = 4
 [training]
 batch = 64
 steps = 1000000
+epochs = 0
 validate_every = 50
 patience = 0
 ";

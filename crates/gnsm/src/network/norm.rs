@@ -25,7 +25,7 @@ pub(crate) struct Kept {
     pub normalised: Vec<f32>,
     /// act′(u), [rows, width].
     pub slope: Vec<f32>,
-    /// 1/√(var + ε), [rows].
+    /// 1/√(var + ε) of each row.
     pub reciprocal: Vec<f32>,
 }
 

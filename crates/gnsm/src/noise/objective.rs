@@ -5,7 +5,7 @@
 //! - [`Parameterisation::Noise`], the paper's: softmax(z) estimates softmax(ε) with ε = log α − λx̃, and the score is
 //!   −λ + λK·softmax(z). For a number the output is the score itself.
 //! - [`Parameterisation::Posterior`]: π = softmax(z) estimates the category given the noisy row, from which E[softmax(ε) | x̃] and
-//!   so the exact score follow ([`concrete::expected_softmax`]). For a number the output estimates z in x̃ = x + σz.
+//!   so the exact score follow (`concrete::expected_softmax`). For a number the output estimates z in x̃ = x + σz.
 //!   The network sees λ·x̃ with its mean taken out, so that its inputs keep one scale over all levels.
 //!
 //! Three objectives, summed over the columns of a row: the paper's squared error between softmaxes (`gnsm_obj`), its
