@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme
+.PHONY: check format lint test doc readme bench-tabular
 
 check: format lint test doc readme
 
@@ -18,3 +18,7 @@ doc:
 
 readme:
 	.ci/readme
+
+# The paper's Table 2, all methods, five seeds; hours. GNSM_SHARED names the folder with the data.
+bench-tabular:
+	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular

@@ -174,10 +174,10 @@ impl Embedder<'_> {
         values
     }
 
-    /// The first of the last quarter of the levels, at which the rest of a row can be seen clearly.
+    /// The first of the last fifth of the levels, at which the rest of a row can be seen clearly.
     fn first_clear_level(&self) -> usize {
         let count = self.levels.count();
-        count - count.div_ceil(4)
+        count - count.div_ceil(5)
     }
 
     /// The squared distances between numbers and their denoised values, summed over rows with these counts, [levels, numbers].
