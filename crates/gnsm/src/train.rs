@@ -16,7 +16,7 @@ use crate::model::FitReport;
 use crate::network::math::simd;
 use crate::network::{Evaluator, Optimiser, OptimiserConfig, ResidualNetwork, TILE, Task, Tile, Trainer};
 use crate::noise::objective::Loss;
-use crate::noise::{fill_gumbel, fill_normal, stream};
+use crate::noise::{concrete, fill_gumbel, fill_normal, stream};
 use crate::schema::Schema;
 
 /// Names of the random streams.
@@ -38,6 +38,10 @@ pub struct TrainingConfig {
     ///
     /// A small table is known by heart long before its validation loss says so, odd rows included.
     pub epochs: u64,
+    /// The share of category cells that are hidden from the network and asked for all the same.
+    ///
+    /// Without it the network has never met a row with a cell it knows nothing about, and cannot be asked what the others make it expect.
+    pub hidden: f32,
     /// Learning rate at the start.
     pub learning_rate: f32,
     /// Learning rate at the end.
@@ -80,6 +84,7 @@ impl TrainingConfig {
             ("training.optimiser.beta_2", self.optimiser.beta_2),
             ("training.optimiser.average", self.optimiser.average),
             ("training.optimiser.weight_decay", self.optimiser.weight_decay),
+            ("training.hidden", self.hidden),
         ] {
             if !(0.0..1.0).contains(&value) {
                 return Err(Error::config(field, format!("{value} is not in [0, 1)")));
@@ -227,8 +232,10 @@ pub fn train(
     config.validate()?;
     let config = &config.for_rows(training.n_rows());
     let Run { seed, max_seconds, resume, mut save, watcher } = run;
-    let task = Denoising { rows: training, loss, seed, scale: 1.0 / config.batch as f32 };
-    let held_out = FixedNoise { rows: validation, n_rows: validation.n_rows().min(config.validation_rows), loss, seed };
+    let hidden = config.hidden;
+    let task = Denoising { rows: training, loss, seed, hidden, scale: 1.0 / config.batch as f32 };
+    let n_rows = validation.n_rows().min(config.validation_rows);
+    let held_out = FixedNoise { rows: validation, n_rows, loss, seed, hidden };
     let mut evaluator = Evaluator::new(&network, held_out.n_tiles());
     let mut averaged = network.clone();
     let mut trainer = Trainer::new(network, config.batch);
@@ -328,6 +335,7 @@ struct Denoising<'a> {
     rows: &'a Encoded,
     loss: &'a Loss<'a>,
     seed: u64,
+    hidden: f32,
     scale: f32,
 }
 
@@ -344,7 +352,7 @@ impl Task for Denoising<'_> {
             tile.levels[position] = (((tile_index * TILE + position) as u64 + shift) % n_levels) as u32;
         }
         fill_noise(&mut rng, self.loss, tile);
-        add_noise(self.rows, self.loss, tile);
+        add_noise(&mut rng, self.rows, self.loss, self.hidden, tile);
     }
 
     fn loss(&self, tile: &mut Tile) {
@@ -358,6 +366,7 @@ struct FixedNoise<'a> {
     n_rows: usize,
     loss: &'a Loss<'a>,
     seed: u64,
+    hidden: f32,
 }
 
 impl FixedNoise<'_> {
@@ -379,8 +388,9 @@ impl Task for FixedNoise<'_> {
         for position in 0..tile.rows {
             tile.sources[position] = (first + position) as u32;
         }
-        fill_noise(&mut stream(self.seed, VALIDATION, 0, tile_index as u64), self.loss, tile);
-        add_noise(self.rows, self.loss, tile);
+        let mut rng = stream(self.seed, VALIDATION, 0, tile_index as u64);
+        fill_noise(&mut rng, self.loss, tile);
+        add_noise(&mut rng, self.rows, self.loss, self.hidden, tile);
     }
 
     fn loss(&self, tile: &mut Tile) {
@@ -399,8 +409,9 @@ fn fill_noise(rng: &mut rand_chacha::ChaCha8Rng, loss: &Loss<'_>, tile: &mut Til
     }
 }
 
-fn add_noise(rows: &Encoded, loss: &Loss<'_>, tile: &mut Tile) {
+fn add_noise(rng: &mut rand_chacha::ChaCha8Rng, rows: &Encoded, loss: &Loss<'_>, hidden: f32, tile: &mut Tile) {
     let width = loss.layout.width();
+    let hidden = (f64::from(hidden) * f64::from(u32::MAX)) as u32;
     simd(
         #[inline(always)]
         || {
@@ -408,6 +419,13 @@ fn add_noise(rows: &Encoded, loss: &Loss<'_>, tile: &mut Tile) {
                 let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
                 let noisy = &mut tile.noisy[position * width..][..width];
                 loss.perturb(noisy, rows.codes(row), level);
+                if hidden > 0 {
+                    for places in loss.layout.groups() {
+                        if rng.next_u32() < hidden {
+                            concrete::unknown(&mut noisy[places]);
+                        }
+                    }
+                }
                 loss.input(&mut tile.inputs[position * width..][..width], noisy, rows.numbers(row), level);
             }
         },
@@ -452,6 +470,7 @@ mod tests {
             batch: 150,
             steps,
             epochs: 0,
+            hidden: 0.1,
             learning_rate: 3e-3,
             final_learning_rate: 1e-4,
             validate_every: 10,

@@ -89,6 +89,7 @@ impl GnsmConfig {
                 batch: 512,
                 steps: 3000,
                 epochs: 100,
+                hidden: 0.15,
                 learning_rate: 1e-3,
                 final_learning_rate: 1e-5,
                 validate_every: 100,
@@ -131,6 +132,7 @@ impl GnsmConfig {
         self.weighted = true;
         self.bins = false;
         self.start_at_marginals = false;
+        self.training.hidden = 0.0;
         self.head = Head::Norms { point: Point::Clean, density: DensityKind::Mixture };
         self
     }
