@@ -19,6 +19,6 @@ doc:
 readme:
 	.ci/readme
 
-# The paper's Table 2, all methods, five seeds; hours. GNSM_SHARED names the folder with the data.
+# The paper's Table 2, all methods, five seeds. GNSM_SHARED names the folder with the data.
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular

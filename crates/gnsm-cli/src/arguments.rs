@@ -160,7 +160,7 @@ pub struct ScoreArguments {
     /// The format to write, whatever the ending.
     #[arg(long, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
-    /// Add the N strongest reasons of every row; takes about ten times as long.
+    /// Add the N strongest reasons of every row; takes about three times as long.
     #[arg(long, value_name = "N")]
     pub explain: Option<usize>,
     /// Score this many rows at a time; scores do not depend on it.
