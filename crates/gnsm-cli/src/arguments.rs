@@ -457,7 +457,9 @@ pub enum Preset {
 /// How a score is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HeadName {
-    /// The denoising surprise of each cell, summed.
+    /// Rare values and odd couplings, each as far as the table shows it.
+    Evidence,
+    /// The denoising surprise of each cell, averaged over the levels.
     Surprise,
     /// The paper's: the likelihood of the score norms under a Gaussian mixture.
     Norms,

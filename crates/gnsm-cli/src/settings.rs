@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use gnsm::detector::Method;
-use gnsm::gnsm::GnsmConfig;
+use gnsm::gnsm::{GnsmConfig, Head};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -35,10 +35,15 @@ fn preset(preset: Preset, head: Option<HeadName>) -> GnsmConfig {
         None => config,
         Some(HeadName::Norms) => config.with_paper_head(),
         // The noise and the objective belong to the head; the network and its training to the preset.
-        Some(HeadName::Surprise) => {
-            GnsmConfig { network: config.network, training: config.training, ..GnsmConfig::fast() }
-        }
+        Some(HeadName::Evidence) => with_head(config, Head::Evidence { weights: None }),
+        Some(HeadName::Surprise) => with_head(config, Head::Surprise),
     }
+}
+
+fn with_head(config: GnsmConfig, head: Head) -> GnsmConfig {
+    let mut with_head = GnsmConfig { network: config.network, training: config.training, head, ..GnsmConfig::fast() };
+    with_head.training.hidden = GnsmConfig::fast().training.hidden;
+    with_head
 }
 
 /// A TOML file; what is wrong with it is told in one line, with its number.

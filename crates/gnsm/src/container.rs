@@ -101,6 +101,20 @@ impl Tensors {
         self.0.insert(name.to_owned(), T::wrap(values));
     }
 
+    /// Puts all of `others` in, under names that start with `name` and a dot.
+    pub fn put_under(&mut self, name: &str, others: Self) {
+        self.0.extend(others.0.into_iter().map(|(own, array)| (format!("{name}.{own}"), array)));
+    }
+
+    /// Takes out what [`Tensors::put_under`] put in.
+    pub fn take_under(&mut self, name: &str) -> Self {
+        let prefix = format!("{name}.");
+        let (own, others) = std::mem::take(&mut self.0).into_iter().partition(|(other, _)| other.starts_with(&prefix));
+        self.0 = others;
+        let own: BTreeMap<String, Array> = own;
+        Self(own.into_iter().map(|(other, array)| (other[prefix.len()..].to_owned(), array)).collect())
+    }
+
     #[cfg(test)]
     pub fn names(&self) -> Vec<String> {
         self.0.keys().cloned().collect()

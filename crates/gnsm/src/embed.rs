@@ -94,6 +94,39 @@ impl Embedder<'_> {
         Embedding { n_levels, n_cells, values }
     }
 
+    /// How much the network doubts each category in clear sight of everything: 1 − π of the one that is there, averaged over the last fifth of
+    /// the levels, [rows, cells]. An unseen category is doubted fully, an absent one not at all. Only for layouts without numbers.
+    pub fn doubts(&self, rows: &Encoded) -> Vec<f32> {
+        let (n_cells, levels) = (n_cells(self.layout), self.first_clear_level()..self.levels.count());
+        let share = 1.0 / levels.len() as f32;
+        let mut values = vec![0.0; rows.n_rows() * n_cells];
+        self.network.for_each_row(
+            &mut values,
+            n_cells,
+            levels,
+            |row, level, input| self.show(rows, row, level, input),
+            |out, row, level, logits| {
+                let mut probabilities = Scratch::default();
+                for (group, places) in self.layout.groups().enumerate() {
+                    let probabilities = probabilities.slice(places.len());
+                    let code = rows.codes(row)[group];
+                    self.posterior(probabilities, code, level, &logits[places]);
+                    // The sum of the others keeps the digits that 1 − π would lose.
+                    let doubt = match code {
+                        UNSEEN => 1.0,
+                        ABSENT => 0.0,
+                        code => {
+                            let (before, after) = probabilities.split_at(code as usize);
+                            before.iter().chain(&after[1..]).sum::<f32>()
+                        }
+                    };
+                    out[group] += share * doubt;
+                }
+            },
+        );
+        values
+    }
+
     /// What the network expects in each place, [rows, width]: the category's distribution, averaged over the levels from `first_level` on; for
     /// a number the denoised value at the first of them.
     pub fn expectations(&self, rows: &Encoded, first_level: usize) -> Vec<f32> {
@@ -480,6 +513,13 @@ mod tests {
         let expected = embedder.expectations(&rows, 0);
         assert!((expected[1..4].iter().sum::<f32>() - 1.0).abs() < 1e-5);
         assert!((expected[4..6].iter().sum::<f32>() - 1.0).abs() < 1e-5);
+
+        // Of three levels one is the last fifth.
+        let (last, doubts) = (embedder.expectations(&rows, 2), embedder.doubts(&rows));
+        assert_eq!((doubts[0], doubts[2]), (0.0, 1.0), "absent and unseen");
+        for (doubt, probability) in [(doubts[1], last[3]), (doubts[4], last[6 + 2]), (doubts[5], last[6 + 5])] {
+            assert!((doubt + probability - 1.0).abs() < 1e-5, "{doubt} {probability}");
+        }
 
         let from_rest = embedder.expectations_from_the_rest(&rows);
         let surprises = embedder.surprises_from_the_rest(&rows);

@@ -35,7 +35,7 @@ fn table(text: &str) -> Table {
 
 fn small(head: Head) -> Method {
     let mut config = match head {
-        Head::Surprise => GnsmConfig::fast(),
+        Head::Evidence { .. } | Head::Surprise => GnsmConfig::fast(),
         Head::Norms { .. } => GnsmConfig::fast().with_paper_head(),
     };
     config.head = head;
@@ -52,8 +52,10 @@ fn fitted(head: Head) -> Model {
     Model::fit(&table(&text(600)), &small(head), &FitOptions::default(), &mut Silent).expect("fitted")
 }
 
+const EVIDENCE: Head = Head::Evidence { weights: None };
 const PAPER: Head = Head::Norms { point: gnsm::embed::Point::Clean, density: DensityKind::Mixture };
-const HEADS: [Head; 4] = [
+const HEADS: [Head; 5] = [
+    EVIDENCE,
     Head::Surprise,
     PAPER,
     Head::Norms { point: gnsm::embed::Point::Centre, density: DensityKind::Kernel },
@@ -62,7 +64,7 @@ const HEADS: [Head; 4] = [
 
 #[test]
 fn odd_combinations_numbers_and_gaps_score_above_usual_rows_and_say_why() {
-    let model = fitted(Head::Surprise);
+    let model = fitted(EVIDENCE);
     let rows = table(
         "colour,shape,size,weekday\nred,square,11,mon\nred,circle,11,mon\ngreen,circle,10,tue\nred,square,900,mon\n",
     );
@@ -110,7 +112,7 @@ fn an_unseen_category_is_evidence_under_every_head() {
 
 #[test]
 fn the_schema_guard_names_what_is_different() {
-    let model = fitted(Head::Surprise);
+    let model = fitted(EVIDENCE);
     let reordered = table("weekday,size,extra,shape,colour\nmon,11,x,square,red\n");
     let report = model.check(&reordered).expect("usable");
     assert!(report.reordered);
@@ -178,7 +180,7 @@ fn every_flipped_bit_and_every_cut_of_a_model_file_is_noticed() {
 fn other_files_and_other_versions_are_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model.gnsm");
-    fitted(Head::Surprise).save(&path).expect("saved");
+    fitted(EVIDENCE).save(&path).expect("saved");
     let text = std::fs::read(&path).expect("read");
     let at = text.windows(14).position(|window| window == b"\\\"version\\\":1,").expect("a version");
     let mut newer = text.clone();

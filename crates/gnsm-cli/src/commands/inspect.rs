@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 use comfy_table::Cell;
-use gnsm::detector::Method;
+use gnsm::detector::{Fitted, Method};
+use gnsm::gnsm::Weights;
 use gnsm::model::Model;
 use gnsm::noise::Levels;
 use gnsm::reason::short;
@@ -73,6 +74,7 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
             }))
             .collect::<Vec<_>>()),
         "training": training.map(|(curve, ending)| json!({ "ending": ending, "curve": curve })),
+        "weights": weights(model.fitted()),
         "calibration": {
             "rows": calibration.rows(),
             "smallest_p": calibration.smallest_p(),
@@ -134,6 +136,13 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
         page += &title("Training");
         page += &curve_page(curve, ending);
     }
+    if let Some(Weights { couplings, patterns }) = weights(model.fitted()) {
+        page += &title("What the score is made of");
+        let shares = [(1.0 - patterns) * (1.0 - couplings), (1.0 - patterns) * couplings, patterns];
+        let names = ["how rare the categories are", "how the columns go together", "how rows come in patterns"];
+        let lines = names.iter().zip(shares).map(|(name, share)| pair(name, format!("{:.1} %", 100.0 * share)));
+        page += &table(Vec::new(), lines.collect());
+    }
     page += &title("Calibration");
     let calibration = model.calibration();
     let quantiles = QUANTILES
@@ -142,6 +151,13 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     let rows = count(calibration.rows());
     let _ = writeln!(page, "  smallest p-value {}, from {rows} rows", short(calibration.smallest_p()));
     page
+}
+
+fn weights(fitted: &Fitted) -> Option<Weights> {
+    match fitted {
+        Fitted::Gnsm(gnsm) => gnsm.weights(),
+        _ => None,
+    }
 }
 
 fn column_line(column: &ColumnSchema) -> Vec<Cell> {

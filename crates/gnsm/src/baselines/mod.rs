@@ -30,6 +30,7 @@ use crate::layout::Layout;
 
 pub use cbrw::{Cbrw, CbrwConfig};
 pub use comprex::Comprex;
+pub(crate) use comprex::MOST_CELLS;
 pub use ecod::Ecod;
 pub use gmm::Gmm;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
@@ -43,7 +44,7 @@ pub use row_count::RowCount;
 const ROWS_PER_TASK: usize = 256;
 
 /// Places of an encoded row beyond which no matrix of all pairs of places is made.
-const WIDEST: usize = 4096;
+pub(crate) const WIDEST: usize = 4096;
 
 /// The settings of a detector that has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

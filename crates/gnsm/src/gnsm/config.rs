@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Weights;
 use crate::embed::Point;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
@@ -35,10 +36,15 @@ pub struct GnsmConfig {
 }
 
 /// How the embedding becomes a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Head {
-    /// The surprise of the cells.
+    /// Rare values, odd couplings and patterns, each as far as the table shows it.
+    Evidence {
+        /// The weights, if not those that the table shows.
+        weights: Option<Weights>,
+    },
+    /// The denoising surprise of the cells.
     Surprise,
     /// A density over the score norms.
     Norms {
@@ -104,7 +110,7 @@ impl GnsmConfig {
                     average_warmup: true,
                 },
             },
-            head: Head::Surprise,
+            head: Head::Evidence { weights: None },
         }
     }
 
@@ -144,9 +150,13 @@ impl GnsmConfig {
         if self.objective == Objective::CrossEntropy && self.parameterisation == Parameterisation::Noise {
             return Err(Error::config("objective", "cross-entropy needs parameterisation = \"posterior\""));
         }
-        if self.head == Head::Surprise && !(self.bins && self.parameterisation == Parameterisation::Posterior) {
-            let needed = "surprise needs parameterisation = \"posterior\" and bins = true: a hidden cell must have a distribution";
+        let norms = matches!(self.head, Head::Norms { .. });
+        if !(norms || self.bins && self.parameterisation == Parameterisation::Posterior) {
+            let needed = "evidence and surprise need parameterisation = \"posterior\" and bins = true: a hidden cell must have a distribution";
             return Err(Error::config("head", needed));
+        }
+        if let Head::Evidence { weights: Some(weights) } = self.head {
+            weights.validate().map_err(|problem| Error::config("head.weights", problem))?;
         }
         let NetworkSize { width, depth, embedding } = self.network;
         if !(1..=16_384).contains(&width) {

@@ -1,20 +1,18 @@
 //! Gumbel Noise Score Matching, assembled: noise, network, training, embedding and a head that turns the embedding into one score.
 //!
-//! Two heads:
+//! Three heads:
 //!
+//! - [`Head::Evidence`], the default: rare values and odd couplings, weighed against each other by what the table shows of couplings
+//!   (`evidence.rs`).
+//! - [`Head::Surprise`]: the denoising surprise of each cell ([`crate::embed`]), averaged over the levels and summed over the cells. A
+//!   category that n training rows never showed has the surprise log(n + 1).
 //! - [`Head::Norms`], the paper's: the score norms of a row over all levels, standardised, under a density that was fitted to
 //!   training rows. The score is the negative log-likelihood (or the distance to a neighbour), plus log(n + 1) for every
-//!   category that n training rows never showed.
-//! - [`Head::Surprise`], the default. Two surprises of each cell ([`crate::embed`]): the denoising one, averaged over the levels, which
-//!   knows how rare the cell's value is and what surrounds it; and the one given the rest of the row with the cell itself hidden,
-//!   which knows what does not go together. Each is summed over the cells, turned into the nats of its tail among held-out rows, and the
-//!   two are added. A row is odd if it is rare, or if it does not fit together, or both.
-//!
-//! A cell's part of the score is its share of either sum, times the nats of that sum; how a density's anomaly is split stands in
-//! `norms.rs`. A category that n training rows never showed has the surprise log(n + 1).
+//!   category that n training rows never showed. How a density's anomaly is split over the cells stands in `norms.rs`.
 
 mod bins;
 mod config;
+mod evidence;
 mod norms;
 mod tails;
 
@@ -35,8 +33,9 @@ use crate::noise::objective::Loss;
 use crate::noise::{Levels, stream};
 use crate::train::{CurvePoint, Ending, Run, Trained, train};
 use bins::Bins;
+use evidence::EvidenceHead;
+pub use evidence::Weights;
 use norms::{NormsHead, NormsOfRows};
-use tails::Tail;
 
 /// Names of the random streams.
 const INITIAL_WEIGHTS: u64 = 3;
@@ -44,6 +43,8 @@ const INITIAL_WEIGHTS: u64 = 3;
 const BLOCK: usize = 1024;
 /// Distinct rows that a density is fitted to, at the most.
 const DENSITY_ROWS: usize = 50_000;
+/// Held-out rows that are asked what the couplings explain, at the most.
+const ASKED_ROWS: usize = 1024;
 /// How many spreads around the denoised number its expected range reaches to each side.
 const RANGE: f32 = 2.0;
 /// The smallest variance of a number's denoising distance.
@@ -71,15 +72,9 @@ pub struct Gnsm {
 
 #[derive(Debug, Clone)]
 enum FittedHead {
-    Surprise(Box<[Tail; 2]>),
+    Evidence(Box<EvidenceHead>),
+    Surprise,
     Norms(Box<NormsHead>),
-}
-
-/// What the network says about some rows.
-struct Seen {
-    embedding: Embedding,
-    /// The surprise of each cell given the rest of its row, [rows, cells]; only for [`Head::Surprise`].
-    rest: Vec<f32>,
 }
 
 /// What of a trained detector is stored as JSON.
@@ -91,7 +86,7 @@ struct Stored {
     curve: Vec<CurvePoint>,
     ending: Ending,
     bins: Option<Bins>,
-    tails: Option<Box<[Tail; 2]>>,
+    evidence: Option<evidence::Stored>,
     standardizer: Option<Standardizer>,
     density: Option<Density>,
 }
@@ -107,7 +102,8 @@ impl Gnsm {
     ) -> Result<Self> {
         config.validate()?;
         let levels = Levels::new(&config.levels)?;
-        let bins = config.bins.then(|| Bins::fit(&training.concat(validation), outer.n_numbers()));
+        let all = &training.concat(validation);
+        let bins = config.bins.then(|| Bins::fit(all, outer.n_numbers()));
         let held_out = validation;
         let (training, validation) = (&binned(bins.as_ref(), training), &binned(bins.as_ref(), validation));
         let layout = &bins.as_ref().map_or_else(|| outer.clone(), |bins| bins.layout(outer));
@@ -132,13 +128,18 @@ impl Gnsm {
             spread: vec![1.0; levels.count() * layout.n_numbers()],
             levels,
             n_training_rows: (training.n_rows() + validation.n_rows()) as u64,
-            head: FittedHead::Surprise(Box::new([Tail::fit(Vec::new()), Tail::fit(Vec::new())])),
+            head: FittedHead::Surprise,
             curve,
             ending,
         };
         gnsm.spread = gnsm.measure_spread(validation);
         gnsm.head = match config.head {
-            Head::Surprise => FittedHead::Surprise(Box::new(gnsm.fit_tails(held_out))),
+            Head::Evidence { weights } => {
+                let weights = weights.unwrap_or_else(|| gnsm.weigh(validation, all.n_rows()));
+                let doubts = gnsm.embedder(gnsm.point()).doubts(validation);
+                FittedHead::Evidence(Box::new(EvidenceHead::fit(weights, outer, all, held_out, &doubts)?))
+            }
+            Head::Surprise => FittedHead::Surprise,
             Head::Norms { density, .. } => {
                 FittedHead::Norms(Box::new(gnsm.fit_norms(density, training, validation, seed)?))
             }
@@ -161,6 +162,14 @@ impl Gnsm {
         &self.config
     }
 
+    /// What the table shows of couplings; only for [`Head::Evidence`].
+    pub fn weights(&self) -> Option<Weights> {
+        match &self.head {
+            FittedHead::Evidence(head) => Some(head.weights()),
+            FittedHead::Surprise | FittedHead::Norms(_) => None,
+        }
+    }
+
     fn embedder(&self, point: Point) -> Embedder<'_> {
         Embedder {
             network: &self.network,
@@ -176,7 +185,7 @@ impl Gnsm {
     /// The point at which this head looks at rows.
     fn point(&self) -> Point {
         match self.config.head {
-            Head::Surprise => Point::Centre,
+            Head::Evidence { .. } | Head::Surprise => Point::Centre,
             Head::Norms { point, .. } => point,
         }
     }
@@ -209,94 +218,82 @@ impl Gnsm {
         norms.fit(kind, seed)
     }
 
-    /// Learns how large the sums of surprises of usual rows are.
-    fn fit_tails(&self, held_out: &Encoded) -> [Tail; 2] {
-        let (firsts, of_row) = held_out.distinct();
-        let mut sums = Vec::with_capacity(firsts.len());
-        for block in firsts.chunks(BLOCK) {
-            let rows = held_out.select(block);
-            let seen = self.look(&rows);
-            sums.extend(
-                (0..block.len()).map(|row| self.surprises(&seen, row, &rows).map(|cells| cells.iter().sum::<f64>())),
-            );
-        }
-        [0, 1].map(|kind| Tail::fit(of_row.iter().map(|&which| sums[which as usize][kind]).collect()))
-    }
-
-    /// Shows rows to the network.
-    fn look(&self, rows: &Encoded) -> Seen {
-        let inner = binned(self.bins.as_ref(), rows);
+    /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them.
+    fn weigh(&self, held_out: &Encoded, n_rows: usize) -> Weights {
         let embedder = self.embedder(self.point());
-        let rest = match self.config.head {
-            Head::Surprise => embedder.surprises_from_the_rest(&inner),
-            Head::Norms { .. } => Vec::new(),
+        let asked: Vec<usize> = (0..held_out.n_rows().min(ASKED_ROWS)).collect();
+        let asked = &held_out.select(&asked);
+        let from_the_rest = embedder.surprises_from_the_rest(asked);
+        let (embedding, n_cells) = (embedder.embed(asked), n_cells(&self.layout));
+        let of_row = |(row, from_the_rest): (usize, &[f32])| {
+            let at_a_glance = &embedding.surprises(row)[..n_cells];
+            [at_a_glance, from_the_rest].map(|surprises| surprises.iter().map(|surprise| f64::from(*surprise)).sum())
         };
-        Seen { embedding: embedder.embed(&inner), rest }
+        let surprises: Vec<[f64; 2]> = from_the_rest.chunks_exact(n_cells).enumerate().map(of_row).collect();
+        let sizes: Vec<usize> = (0..self.layout.n_groups()).map(|group| self.layout.size(group)).collect();
+        Weights::new(&surprises, n_rows, &sizes)
     }
 
-    /// The surprises of a row's cells: denoising, averaged over the levels; and each given the rest of the row.
-    fn surprises(&self, seen: &Seen, row: usize, rows: &Encoded) -> [Vec<f64>; 2] {
-        let n_cells = n_cells(&self.layout);
-        let share = 1.0 / self.levels.count() as f64;
-        let by_level = seen.embedding.surprises(row);
-        let mean = |cell| by_level.iter().skip(cell).step_by(n_cells).map(|s| f64::from(*s)).sum::<f64>() * share;
-        let mut denoising: Vec<f64> = (0..n_cells).map(mean).collect();
-        let mut rest: Vec<f64> = seen.rest[row * n_cells..][..n_cells].iter().map(|s| f64::from(*s)).collect();
-        if let Some(bins) = &self.bins {
-            for (number, z) in rows.numbers(row).iter().enumerate() {
-                let excess = bins.excess(number, *z);
-                denoising[number] += excess;
-                rest[number] += excess;
-            }
-        }
-        [denoising, rest]
-    }
-
-    /// Base and parts of one row, the parts in the order of the cells.
-    fn split_row(&self, seen: &Seen, row: usize, rows: &Encoded, parts: &mut Vec<f64>) -> f64 {
-        let (n_cells, start) = (n_cells(&self.layout), parts.len());
+    /// Takes the scores of some rows apart.
+    fn split_block(&self, rows: &Encoded) -> Split {
+        let (n_cells, inner) = (n_cells(&self.layout), &binned(self.bins.as_ref(), rows));
+        let embedder = self.embedder(self.point());
         match &self.head {
-            FittedHead::Surprise(tails) => {
-                parts.resize(start + n_cells, 0.0);
-                for (cells, tail) in self.surprises(seen, row, rows).iter().zip(tails.iter()) {
-                    let sum: f64 = cells.iter().sum();
-                    let nats_per_surprise = if sum > 0.0 { tail.nats(sum) / sum } else { 0.0 };
-                    for (part, cell) in parts[start..].iter_mut().zip(cells) {
-                        *part += cell * nats_per_surprise;
+            FittedHead::Evidence(head) => head.split(rows, n_cells, || embedder.doubts(inner)),
+            FittedHead::Surprise => {
+                let embedding = embedder.embed(inner);
+                let parts = (0..rows.n_rows()).flat_map(|row| self.mean_surprises(&embedding, row, rows)).collect();
+                Split { base: vec![0.0; rows.n_rows()], parts, n_cells }
+            }
+            FittedHead::Norms(head) => {
+                let embedding = embedder.embed(inner);
+                let (mut base, mut parts) = (Vec::new(), Vec::new());
+                for row in 0..rows.n_rows() {
+                    base.push(head.integrate(embedding.norms(row), n_cells, &mut parts));
+                    for group in unseen_groups(rows.codes(row)) {
+                        parts[row * n_cells + self.outer.n_numbers() + group] += self.unseen_surprise();
                     }
                 }
-                0.0
-            }
-            FittedHead::Norms(head) => {
-                let base = head.integrate(seen.embedding.norms(row), n_cells, parts);
-                for group in unseen_groups(rows.codes(row)) {
-                    parts[start + self.outer.n_numbers() + group] += self.unseen_surprise();
-                }
-                base
+                Split { base, parts, n_cells }
             }
         }
     }
 
-    /// The score of one row.
-    fn score_row(&self, seen: &Seen, row: usize, rows: &Encoded) -> f64 {
-        match &self.head {
-            FittedHead::Surprise(_) => {
-                let mut parts = Vec::new();
-                self.split_row(seen, row, rows, &mut parts) + parts.iter().sum::<f64>()
-            }
-            FittedHead::Norms(head) => {
-                let unseen = unseen_groups(rows.codes(row)).count() as f64;
-                head.anomaly_of(seen.embedding.norms(row), n_cells(&self.layout)) + unseen * self.unseen_surprise()
+    /// The surprise of each cell of a row, averaged over the levels.
+    fn mean_surprises(&self, embedding: &Embedding, row: usize, rows: &Encoded) -> Vec<f64> {
+        let n_cells = n_cells(&self.layout);
+        let share = 1.0 / self.levels.count() as f64;
+        let by_level = embedding.surprises(row);
+        let mean = |cell| by_level.iter().skip(cell).step_by(n_cells).map(|s| f64::from(*s)).sum::<f64>() * share;
+        let mut surprises: Vec<f64> = (0..n_cells).map(mean).collect();
+        if let Some(bins) = &self.bins {
+            for (number, z) in rows.numbers(row).iter().enumerate() {
+                surprises[number] += bins.excess(number, *z);
             }
         }
+        surprises
+    }
+
+    fn score_block(&self, rows: &Encoded) -> Vec<f64> {
+        if let FittedHead::Norms(head) = &self.head {
+            let embedding = self.embedder(self.point()).embed(&binned(self.bins.as_ref(), rows));
+            let score = |row: usize| {
+                let unseen = unseen_groups(rows.codes(row)).count() as f64;
+                head.anomaly_of(embedding.norms(row), n_cells(&self.layout)) + unseen * self.unseen_surprise()
+            };
+            return (0..rows.n_rows()).into_par_iter().map(score).collect();
+        }
+        let split = self.split_block(rows);
+        (0..rows.n_rows()).map(|row| split.base[row] + split.parts(row).iter().sum::<f64>()).collect()
     }
 
     pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
         tensors.put("network.parameters", self.network.parameters().to_vec());
         tensors.put("network.frequencies", self.network.frequencies().to_vec());
         tensors.put("spread", self.spread.clone());
-        let (tails, standardizer, density) = match &self.head {
-            FittedHead::Surprise(tails) => (Some(tails.clone()), None, None),
+        let (evidence, standardizer, density) = match &self.head {
+            FittedHead::Evidence(head) => (Some(head.save(tensors)?), None, None),
+            FittedHead::Surprise => (None, None, None),
             FittedHead::Norms(head) => {
                 tensors.put("mean_norms", head.mean_norms.clone());
                 (None, Some(head.standardizer.clone()), Some(head.density.clone()))
@@ -308,7 +305,7 @@ impl Gnsm {
             curve: self.curve.clone(),
             ending: self.ending,
             bins: self.bins.clone(),
-            tails,
+            evidence,
             standardizer,
             density,
         })
@@ -338,11 +335,11 @@ impl Gnsm {
         if spread.iter().any(|value| *value <= 0.0) {
             return Err("tensor `spread` holds numbers that are not positive".into());
         }
-        let head = match (config.head, stored.tails, stored.standardizer, stored.density) {
-            (Head::Surprise, Some(tails), None, None) => {
-                tails.iter().try_for_each(Tail::validate)?;
-                FittedHead::Surprise(tails)
+        let head = match (config.head, stored.evidence, stored.standardizer, stored.density) {
+            (Head::Evidence { .. }, Some(evidence), None, None) => {
+                FittedHead::Evidence(Box::new(EvidenceHead::load(evidence, outer, tensors)?))
             }
+            (Head::Surprise, None, None, None) => FittedHead::Surprise,
             (Head::Norms { .. }, None, Some(standardizer), Some(density)) => {
                 standardizer.validate()?;
                 density.validate()?;
@@ -372,31 +369,19 @@ impl Gnsm {
 
 impl Detector for Gnsm {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
-        let mut scores = Vec::with_capacity(rows.n_rows());
         let all: Vec<usize> = (0..rows.n_rows()).collect();
-        for block in all.chunks(BLOCK) {
-            let rows = rows.select(block);
-            let seen = self.look(&rows);
-            scores.par_extend((0..block.len()).into_par_iter().map(|row| self.score_row(&seen, row, &rows)));
-        }
-        scores
+        all.chunks(BLOCK).flat_map(|block| self.score_block(&rows.select(block))).collect()
     }
 
     fn split(&self, rows: &Encoded) -> Split {
-        let n_cells = n_cells(&self.layout);
-        let (mut base, mut parts) = (Vec::new(), Vec::with_capacity(rows.n_rows() * n_cells));
-        let seen = self.look(rows);
-        for row in 0..rows.n_rows() {
-            base.push(self.split_row(&seen, row, rows, &mut parts));
-        }
-        Split { base, parts, n_cells }
+        self.split_block(rows)
     }
 
     fn expected(&self, rows: &Encoded) -> Option<Expected> {
         let embedder = self.embedder(Point::Centre);
         let inner = binned(self.bins.as_ref(), rows);
         // Only a posterior can be asked about a cell that is not shown.
-        let hidden = self.config.head == Head::Surprise;
+        let hidden = !matches!(self.config.head, Head::Norms { .. });
         let all = if hidden { embedder.expectations_from_the_rest(&inner) } else { embedder.expectations(&inner, 0) };
         let n_numbers = self.outer.n_numbers();
         let (mut ranges, mut probabilities) = (Vec::new(), Vec::new());

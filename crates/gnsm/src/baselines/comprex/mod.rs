@@ -42,7 +42,7 @@ use crate::layout::Layout;
 use crate::train::Run;
 
 /// Columns beyond which trying all pairs is out of the question; it also bounds how deep a tree can be.
-const MOST_CELLS: usize = 500;
+pub(crate) const MOST_CELLS: usize = 500;
 
 /// A group of cells and the patterns over exactly these.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,336 @@
+//! The default head: rare values, odd couplings and long descriptions, weighed by what the table shows of couplings.
+//!
+//! Four figures of a row, each turned into the nats of its tail among usual rows ([`super::tails`]):
+//!
+//! - *numbers*: Σ z²/2;
+//! - *categories*: how outlying they are by coupled biased random walks ([`crate::baselines::Cbrw`]), or by their marginals
+//!   where there are too many for a graph of all pairs;
+//! - *doubt*: Σ (1 − π) over the cells, π being what the network gives the category that is there, over the last fifth of the levels: everything is in
+//!   sight, and doubted is what does not fit together;
+//! - *patterns*: the length of the row in patterns of the training rows ([`crate::baselines::Comprex`]).
+//!
+//! score(x) = (1 − s)·(numbers + (1 − w)·categories + w·doubt) + s·patterns.
+//!
+//! Both weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
+//! level it sees next to nothing of anything, and held-out rows surprise it by h nats; asked about each cell while that cell is hidden, with
+//! the rest in clear sight, by g nats less. g is taken one standard error lower than measured.
+//!
+//! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of n·g nats for
+//!   couplings; a model of all pairs has P = Σ_{a<b} (K_a − 1)(K_b − 1) parameters and costs ½·P·log n: w = max(0, 1 − ½·P·log n / (n·g)).
+//! - s, of patterns against cells: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
+//!   counts is whether a row is of one of them: s = 1/(1 + e^{−30·(v − ½)}).
+//!
+//! In a table of independent columns, or one too small to tell, both are near 0 and only rare values count.
+//!
+//! A cell's part is its share of each sum, times that sum's nats. An unseen category is doubted fully, and has twice the largest
+//! outlierness of any category.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::tails::Tail;
+use crate::baselines::{CbrwConfig, MOST_CELLS, NoSettings, WIDEST};
+use crate::container::Tensors;
+use crate::detector::{Fitted, Method, Split};
+use crate::embed::n_cells;
+use crate::encode::Encoded;
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::train::{Run, Silent};
+
+/// How fast patterns take over where half of a row follows from the rest.
+const STEEPNESS: f64 = 30.0;
+/// A weight that is not worth a search for patterns.
+const NEGLIGIBLE: f64 = 0.01;
+
+/// What a row is measured by.
+#[derive(Debug, Clone)]
+pub(super) struct EvidenceHead {
+    weights: Weights,
+    n_numbers: usize,
+    numbers: Option<Member>,
+    categories: Option<Member>,
+    doubt: Tail,
+    patterns: Option<Member>,
+}
+
+/// What the table shows of couplings; both from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weights {
+    /// w: how well the evidence for couplings between columns pays for them.
+    pub couplings: f64,
+    /// s: how far rows come in kinds.
+    pub patterns: f64,
+}
+
+/// A detector of its own for some of the cells, and the tail of its scores.
+#[derive(Debug, Clone)]
+struct Member {
+    detector: Fitted,
+    tail: Tail,
+}
+
+/// What is stored as JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stored {
+    weights: Weights,
+    numbers: Option<StoredMember>,
+    categories: Option<StoredMember>,
+    doubt: Tail,
+    patterns: Option<StoredMember>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredMember {
+    method: String,
+    content: serde_json::Value,
+    tail: Tail,
+}
+
+impl EvidenceHead {
+    /// Fits the members to `all` rows, and the tails to the `held_out` ones, whose doubts [rows, cells] the network has told.
+    pub fn fit(
+        mut weights: Weights,
+        layout: &Layout,
+        all: &Encoded,
+        held_out: &Encoded,
+        doubts: &[f32],
+    ) -> Result<Self> {
+        let member = |method: &Method, layout: &Layout, part: fn(&Encoded) -> Encoded| -> Result<Member> {
+            let detector = fit_member(method, layout, &part(all))?;
+            let tail = Tail::fit(detector.score_distinct(&part(held_out)));
+            Ok(Member { detector, tail })
+        };
+        let (numbers, categories) = (numbers_of(layout), categories_of(layout));
+        let marginals = Method::Marginals(NoSettings {});
+        let by_rarity = if categories.width() > WIDEST { &marginals } else { &Method::Cbrw(CbrwConfig::default()) };
+        if n_cells(layout) > MOST_CELLS {
+            weights.patterns = 0.0;
+        }
+        let has_any = |layout: &Layout| layout.width() > 0;
+        let by_patterns = || member(&Method::Comprex(NoSettings {}), layout, Encoded::clone);
+        Ok(Self {
+            weights,
+            n_numbers: layout.n_numbers(),
+            numbers: has_any(&numbers).then(|| member(&marginals, &numbers, only_numbers)).transpose()?,
+            categories: has_any(&categories).then(|| member(by_rarity, &categories, only_codes)).transpose()?,
+            doubt: Tail::fit(doubts.chunks_exact(n_cells(layout)).map(sum).collect()),
+            patterns: (weights.patterns > 0.0).then(by_patterns).transpose()?,
+        })
+    }
+
+    /// What the table shows of couplings.
+    pub fn weights(&self) -> Weights {
+        self.weights
+    }
+
+    /// Takes the scores of rows apart. `doubts` [rows, cells] is asked for only if it has a weight.
+    pub fn split(&self, rows: &Encoded, n_cells: usize, doubts: impl FnOnce() -> Vec<f32>) -> Split {
+        let Weights { couplings, patterns } = self.weights;
+        let mut split = Split { base: vec![0.0; rows.n_rows()], parts: vec![0.0; rows.n_rows() * n_cells], n_cells };
+        if let Some(numbers) = &self.numbers {
+            numbers.add(&mut split, 0, 1.0 - patterns, &only_numbers(rows));
+        }
+        if let Some(categories) = &self.categories {
+            categories.add(&mut split, self.n_numbers, (1.0 - patterns) * (1.0 - couplings), &only_codes(rows));
+        }
+        if couplings > 0.0 {
+            let parts = doubts().into_iter().map(f64::from).collect();
+            let doubts = Split { base: vec![0.0; rows.n_rows()], parts, n_cells };
+            add(&mut split, 0, (1.0 - patterns) * couplings, &self.doubt, &doubts);
+        }
+        if let Some(member) = &self.patterns {
+            member.add(&mut split, 0, patterns, rows);
+        }
+        split
+    }
+
+    pub fn save(&self, tensors: &mut Tensors) -> serde_json::Result<Stored> {
+        let mut save =
+            |name: &str, member: &Option<Member>| member.as_ref().map(|member| member.save(name, tensors)).transpose();
+        Ok(Stored {
+            weights: self.weights,
+            numbers: save("numbers", &self.numbers)?,
+            categories: save("categories", &self.categories)?,
+            doubt: self.doubt.clone(),
+            patterns: save("patterns", &self.patterns)?,
+        })
+    }
+
+    pub fn load(stored: Stored, layout: &Layout, tensors: &mut Tensors) -> std::result::Result<Self, String> {
+        let mut load = |name: &str, member: Option<StoredMember>, methods: &[&str], layout: &Layout| {
+            member.map(|member| Member::load(name, member, methods, layout, tensors)).transpose()
+        };
+        stored.weights.validate()?;
+        stored.doubt.validate()?;
+        Ok(Self {
+            weights: stored.weights,
+            n_numbers: layout.n_numbers(),
+            numbers: load("numbers", stored.numbers, &["marginals"], &numbers_of(layout))?,
+            categories: load("categories", stored.categories, &["cbrw", "marginals"], &categories_of(layout))?,
+            doubt: stored.doubt,
+            patterns: load("patterns", stored.patterns, &["comprex"], layout)?,
+        })
+    }
+}
+
+impl Member {
+    /// Adds `weight` times the nats of this member's scores, to the cells from `first` on.
+    fn add(&self, split: &mut Split, first: usize, weight: f64, rows: &Encoded) {
+        add(split, first, weight, &self.tail, &self.detector.detector().split(rows));
+    }
+
+    fn save(&self, name: &str, tensors: &mut Tensors) -> serde_json::Result<StoredMember> {
+        let mut own = Tensors::default();
+        let content = self.detector.save(&mut own)?;
+        tensors.put_under(name, own);
+        Ok(StoredMember { method: self.detector.name().to_owned(), content, tail: self.tail.clone() })
+    }
+
+    fn load(
+        name: &str,
+        stored: StoredMember,
+        methods: &[&str],
+        layout: &Layout,
+        tensors: &mut Tensors,
+    ) -> std::result::Result<Self, String> {
+        if layout.width() == 0 || !methods.contains(&stored.method.as_str()) {
+            return Err(format!("the {name} are not measured by `{}`", stored.method));
+        }
+        stored.tail.validate()?;
+        let mut own = tensors.take_under(name);
+        let detector = Fitted::load(&stored.method, stored.content, layout, &mut own)?;
+        Ok(Self { detector, tail: stored.tail })
+    }
+}
+
+/// Adds `weight` times the nats of the rows in `own`, each cell in proportion to its part, to the cells from `first` on.
+fn add(split: &mut Split, first: usize, weight: f64, tail: &Tail, own: &Split) {
+    let n_cells = split.n_cells;
+    let rows = split.base.par_iter_mut().zip(split.parts.par_chunks_mut(n_cells));
+    rows.enumerate().for_each(|(row, (base, parts))| {
+        let own_parts = own.parts(row);
+        let sum = own.base[row] + own_parts.iter().sum::<f64>();
+        let nats = weight * tail.nats(sum);
+        if sum > 0.0 {
+            *base += nats / sum * own.base[row];
+            parts[first..].iter_mut().zip(own_parts).for_each(|(part, own)| *part += nats / sum * own);
+        } else {
+            *base += nats;
+        }
+    });
+}
+
+impl Weights {
+    /// Checks both; says what is wrong.
+    pub fn validate(self) -> std::result::Result<(), &'static str> {
+        let inside = [self.couplings, self.patterns].iter().all(|weight| (0.0..=1.0).contains(weight));
+        if inside { Ok(()) } else { Err("both weights are to lie between 0 and 1") }
+    }
+
+    /// From the surprise of some held-out rows at a glance, [0], and from the rest of each row, [1], in a table of `n_rows` rows and
+    /// columns of these sizes.
+    pub(super) fn new(surprises: &[[f64; 2]], n_rows: usize, sizes: &[usize]) -> Self {
+        let none = Self { couplings: 0.0, patterns: 0.0 };
+        if surprises.len() < 2 {
+            return none;
+        }
+        let n = surprises.len() as f64;
+        let gains = surprises.iter().map(|[glance, rest]| glance - rest);
+        let mean = gains.clone().sum::<f64>() / n;
+        let variance = gains.map(|gain| (gain - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let gain = mean - (variance / n).sqrt();
+        if gain <= 0.0 {
+            return none;
+        }
+        let free = |size: &usize| size.saturating_sub(1) as f64;
+        let all: f64 = sizes.iter().map(free).sum();
+        let squares: f64 = sizes.iter().map(|size| free(size).powi(2)).sum();
+        let cost = 0.25 * (all * all - squares) * (n_rows as f64).ln();
+        let evidence = n_rows as f64 * gain;
+        let at_a_glance = surprises.iter().map(|[glance, _]| glance).sum::<f64>() / n;
+        let patterns = 1.0 / (1.0 + (-STEEPNESS * (gain / at_a_glance - 0.5)).exp());
+        Self {
+            couplings: if evidence > cost { 1.0 - cost / evidence } else { 0.0 },
+            patterns: if patterns > NEGLIGIBLE { patterns } else { 0.0 },
+        }
+    }
+}
+
+fn fit_member(method: &Method, layout: &Layout, rows: &Encoded) -> Result<Fitted> {
+    let run = Run { seed: 0, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
+    method.fit(layout, rows, &rows.select(&[]), run)
+}
+
+fn numbers_of(layout: &Layout) -> Layout {
+    Layout::new(layout.n_numbers(), Vec::new())
+}
+
+fn categories_of(layout: &Layout) -> Layout {
+    Layout::new(0, (0..layout.n_groups()).map(|group| layout.size(group)).collect())
+}
+
+fn only_numbers(rows: &Encoded) -> Encoded {
+    Encoded::new(
+        rows.n_rows(),
+        Vec::new(),
+        (0..rows.n_rows()).flat_map(|row| rows.numbers(row).iter().copied()).collect(),
+    )
+}
+
+fn only_codes(rows: &Encoded) -> Encoded {
+    Encoded::new(
+        rows.n_rows(),
+        (0..rows.n_rows()).flat_map(|row| rows.codes(row).iter().copied()).collect(),
+        Vec::new(),
+    )
+}
+
+fn sum(values: &[f32]) -> f64 {
+    values.iter().map(|value| f64::from(*value)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // By hand: 3 pairs of columns with 2·1, 2·3 and 1·3 free parameters cost ½·11·log 1000 = 37.99 nats.
+    #[test]
+    fn couplings_weigh_what_they_explain_beyond_their_cost() {
+        let sizes = [3, 2, 4];
+        let cost = 0.5 * 11.0 * 1000f64.ln();
+        let couplings = |surprises: &[[f64; 2]]| Weights::new(surprises, 1000, &sizes).couplings;
+        assert!((couplings(&[[2.0, 1.9]; 50]) - (1.0 - cost / 100.0)).abs() < 1e-9);
+        assert_eq!(couplings(&[[2.0, 1.97]; 50]), 0.0, "30 nats of evidence do not pay for it");
+        assert_eq!(couplings(&[[2.0, 2.5]; 50]), 0.0);
+        assert_eq!(couplings(&[[9.0, 0.0]]), 0.0, "one row is no evidence");
+        // Mean 0.1, standard deviation 0.3·√(50/49): the standard error is 0.0429.
+        let uneven: Vec<[f64; 2]> = (0..50).map(|i| [2.0, if i % 2 == 0 { 1.6 } else { 2.2 }]).collect();
+        let error = 0.3 / 49f64.sqrt();
+        assert!((couplings(&uneven) - (1.0 - cost / (1000.0 * (0.1 - error)))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn patterns_take_over_where_the_rest_tells_half_of_a_row() {
+        let patterns = |rest: f64| Weights::new(&[[2.0, rest]; 50], 100_000, &[3, 2, 4]).patterns;
+        assert!((patterns(1.0) - 0.5).abs() < 1e-9);
+        assert!((patterns(0.8) - 1.0 / (1.0 + (-3.0f64).exp())).abs() < 1e-9, "v = 0.6");
+        assert_eq!(patterns(1.9), 0.0);
+    }
+
+    #[test]
+    fn parts_follow_the_shares_of_the_cells() {
+        let tail = Tail::fit((1..=100).map(f64::from).collect());
+        let own = Split { base: vec![10.0, 0.0], parts: vec![30.0, 10.0, 0.0, 0.0], n_cells: 2 };
+        let mut split = Split { base: vec![0.0; 2], parts: vec![0.0; 6], n_cells: 3 };
+        add(&mut split, 1, 0.5, &tail, &own);
+        let nats = 0.5 * tail.nats(50.0);
+        assert!((split.base[0] - 0.2 * nats).abs() < 1e-12);
+        assert_eq!(split.parts(0)[0], 0.0, "cells before the first are left alone");
+        assert!((split.parts(0)[1] - 0.6 * nats).abs() < 1e-12 && (split.parts(0)[2] - 0.2 * nats).abs() < 1e-12);
+        assert_eq!((split.base[1], split.parts(1)), (0.5 * tail.nats(0.0), &[0.0; 3][..]));
+    }
+}
