@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use gnsm::baselines::{DagmmConfig, DsvddConfig, PaperSet};
 use gnsm::detector::Method;
 use gnsm::gnsm::GnsmConfig;
 use serde::de::DeserializeOwned;
@@ -12,9 +13,9 @@ use crate::arguments::{HeadName, MethodArguments, Preset};
 
 /// The method with its preset, its head, and the settings of a file on top.
 pub fn method(arguments: &MethodArguments) -> Result<Method> {
-    let mut method = Method::named(&arguments.method)?;
+    let mut method = with_preset(Method::named(&arguments.method)?, arguments.preset)?;
     if let Method::Gnsm(config) = &mut method {
-        *config = preset(arguments.preset, arguments.head);
+        *config = with_head(*config, arguments.head);
     } else if arguments.head.is_some() {
         bail!("--head is for the method gnsm, not for {}", method.name());
     }
@@ -26,11 +27,27 @@ pub fn method(arguments: &MethodArguments) -> Result<Method> {
     Ok(method)
 }
 
-fn preset(preset: Preset, head: Option<HeadName>) -> GnsmConfig {
-    let config = match preset {
-        Preset::Fast => GnsmConfig::fast(),
-        Preset::Paper => GnsmConfig::paper(),
+/// A method with the settings of a preset. Methods that the paper does not tune have one set of settings.
+pub fn with_preset(method: Method, preset: Preset) -> Result<Method> {
+    let set = match preset {
+        Preset::Fast => return Ok(method),
+        Preset::Paper => PaperSet::Any,
+        Preset::PaperBank => PaperSet::Bank,
+        Preset::PaperCensus => PaperSet::Census,
+        Preset::PaperProbe => PaperSet::Probe,
     };
+    Ok(match method {
+        Method::Dagmm(_) => Method::Dagmm(DagmmConfig::paper(set)),
+        _ if set != PaperSet::Any => {
+            bail!("the presets by data set are for the method dagmm, not for {}", method.name())
+        }
+        Method::Gnsm(_) => Method::Gnsm(GnsmConfig::paper()),
+        Method::Dsvdd(_) => Method::Dsvdd(DsvddConfig::paper()),
+        _ => method,
+    })
+}
+
+fn with_head(config: GnsmConfig, head: Option<HeadName>) -> GnsmConfig {
     match head {
         None => config,
         Some(HeadName::Norms) => config.with_paper_head(),

@@ -93,7 +93,7 @@ pub(crate) fn silu(u: f32) -> (f32, f32) {
 pub(crate) fn tanh(u: f32) -> (f32, f32) {
     let square = u * u;
     let p = (-5.704_988_7e-3_f32)
-        .mul_add(square, 2.063_908_9e-2)
+        .mul_add(square, 2.063_909e-2)
         .mul_add(square, -5.373_972_4e-2)
         .mul_add(square, 1.333_144_2e-1)
         .mul_add(square, -3.333_328e-1);

@@ -5,7 +5,7 @@ use super::*;
 const WIDTHS: [usize; 4] = [7, 9, 6, 4];
 const ROWS: usize = 130;
 
-/// The sum of a row's outputs times fixed weights, as the row's one result.
+/// Outputs as they are; the loss is their sum times fixed weights.
 struct Weighted {
     networks: [Perceptron; 1],
 }
@@ -20,7 +20,7 @@ fn stack(activations: [Activation; 3], dropout: f32) -> Weighted {
     Weighted { networks: [Perceptron::new(WIDTHS[0], &layers, 0)] }
 }
 
-/// The weights of row so-and-so, which an extra input cannot carry: they follow from the first input's place in the batch.
+/// What an output of a row counts in the loss.
 fn weight(row: usize, output: usize) -> f64 {
     (0.53 * (row * WIDTHS[3] + output) as f64).cos()
 }

@@ -131,7 +131,7 @@ fn small_tables_take_fewer_steps() {
 fn bad_settings_are_named() {
     let mut bad = config(10);
     bad.optimiser.beta_2 = 1.5;
-    let message = run_with(&bad, plain(&mut Silent)).err().expect("refused").to_string();
+    let message = run_with(&bad, plain(&mut Silent)).expect_err("refused").to_string();
     assert_eq!(message, "setting `training.optimiser.beta_2`: 1.5 is not in [0, 1)");
 }
 

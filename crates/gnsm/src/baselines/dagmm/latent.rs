@@ -38,21 +38,21 @@ impl Comparison {
 
     /// Writes the gradient with respect to the reconstruction.
     pub fn backward_seen(&self, x: &[f32], seen: &[f32], slopes: Slopes, d_seen: &mut [f32]) {
-        let Factors { of_difference, of_cross, .. } = self.factors(slopes);
+        let Factors { difference, cross, .. } = self.factors(slopes);
         let of_seen = self.shrinking(1, slopes);
         for ((d, x), seen) in d_seen.iter_mut().zip(x).zip(seen) {
             let (x, seen) = (f64::from(*x), f64::from(*seen));
-            *d = (of_difference * (seen - x) + of_cross * x - of_seen * seen) as f32;
+            *d = (difference * (seen - x) + cross * x - of_seen * seen) as f32;
         }
     }
 
     /// Adds the gradient with respect to the row itself, its reconstruction held fast.
     pub fn backward_row(&self, x: &[f32], seen: &[f32], slopes: Slopes, d_x: &mut [f32]) {
-        let Factors { of_difference, of_cross, of_distance } = self.factors(slopes);
-        let of_x = self.shrinking(0, slopes) + of_distance;
+        let Factors { difference, cross, length } = self.factors(slopes);
+        let of_x = self.shrinking(0, slopes) + length;
         for ((d, x), seen) in d_x.iter_mut().zip(x).zip(seen) {
             let (x, seen) = (f64::from(*x), f64::from(*seen));
-            *d += (of_difference * (x - seen) + of_cross * seen - of_x * x) as f32;
+            *d += (difference * (x - seen) + cross * seen - of_x * x) as f32;
         }
     }
 
@@ -63,9 +63,9 @@ impl Comparison {
         let of_error = if error > 0.0 { slopes.distance / (error * of_x) } else { 0.0 };
         let grows = self.lengths[0] > SMALLEST;
         Factors {
-            of_difference: 2.0 * slopes.squared_error + of_error,
-            of_cross: slopes.cosine / (of_x * of_seen),
-            of_distance: if grows { slopes.distance * self.distance / (of_x * of_x) } else { 0.0 },
+            difference: 2.0 * slopes.squared_error + of_error,
+            cross: slopes.cosine / (of_x * of_seen),
+            length: if grows { slopes.distance * self.distance / (of_x * of_x) } else { 0.0 },
         }
     }
 
@@ -77,8 +77,8 @@ impl Comparison {
 }
 
 struct Factors {
-    of_difference: f64,
-    of_cross: f64,
+    difference: f64,
+    cross: f64,
     /// What the relative distance loses with the row's length.
-    of_distance: f64,
+    length: f64,
 }

@@ -173,7 +173,9 @@ impl Compression {
         let mut decoder = tanh(&mut config.layers.iter().rev().copied());
         decoder.push(deep::linear(width));
         let mut estimator = tanh(&mut std::iter::once(config.estimation));
-        estimator.iter_mut().for_each(|layer| layer.dropout = config.dropout);
+        for layer in &mut estimator {
+            layer.dropout = config.dropout;
+        }
         estimator.push(deep::linear(config.components));
         let encoder = Perceptron::new(width, &encoder, 0);
         let decoder = Perceptron::new(config.code, &decoder, encoder.range().end);
@@ -243,7 +245,7 @@ impl Stack for Compression {
             (z[code], z[code + 1]) = (comparison.distance as f32, comparison.cosine as f32);
             // The rows of a tile that is not full have no results.
             if let Some(results) = results_of_rows.next() {
-                results.iter_mut().zip(&*c).for_each(|(result, c)| *result = f64::from(*c));
+                results.iter_mut().zip(c).for_each(|(result, c)| *result = f64::from(*c));
                 (results[code], results[code + 1]) = (comparison.distance, comparison.cosine);
                 results[dimension + self.components()] = comparison.squared_error;
             }
