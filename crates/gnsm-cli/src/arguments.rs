@@ -241,10 +241,10 @@ pub struct BenchTabularArguments {
     /// Seeds 0 to N − 1, each with a split and a fit of its own.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub seeds: u64,
-    /// The settings of gnsm.
+    /// The settings of gnsm, dsvdd and dagmm.
     #[arg(long, value_enum, default_value_t = Preset::Fast)]
     pub preset: Preset,
-    /// Train gnsm for this many steps at the most.
+    /// Train gnsm, dsvdd and dagmm for this many steps at the most.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<NonZeroU64>,
     /// The folder for the results.
@@ -450,8 +450,14 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub enum Preset {
     /// Seconds to a minute on a laptop.
     Fast,
-    /// The paper's configuration to the letter: a day on a GPU.
+    /// The paper's configuration to the letter; of gnsm, a day on a GPU.
     Paper,
+    /// What the paper chose for dagmm on its set bank.
+    PaperBank,
+    /// On census.
+    PaperCensus,
+    /// On probe and u2r.
+    PaperProbe,
 }
 
 /// How a score is made.

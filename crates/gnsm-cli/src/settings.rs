@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use gnsm::baselines::{DagmmConfig, DsvddConfig, PaperSet};
 use gnsm::detector::Method;
 use gnsm::gnsm::{GnsmConfig, Head};
 use serde::de::DeserializeOwned;
@@ -12,9 +13,9 @@ use crate::arguments::{HeadName, MethodArguments, Preset};
 
 /// The method with its preset, its head, and the settings of a file on top.
 pub fn method(arguments: &MethodArguments) -> Result<Method> {
-    let mut method = Method::named(&arguments.method)?;
+    let mut method = with_preset(Method::named(&arguments.method)?, arguments.preset)?;
     if let Method::Gnsm(config) = &mut method {
-        *config = preset(arguments.preset, arguments.head);
+        *config = with_head(*config, arguments.head);
     } else if arguments.head.is_some() {
         bail!("--head is for the method gnsm, not for {}", method.name());
     }
@@ -26,24 +27,40 @@ pub fn method(arguments: &MethodArguments) -> Result<Method> {
     Ok(method)
 }
 
-fn preset(preset: Preset, head: Option<HeadName>) -> GnsmConfig {
-    let config = match preset {
-        Preset::Fast => GnsmConfig::fast(),
-        Preset::Paper => GnsmConfig::paper(),
+/// A method with the settings of a preset. Methods that the paper does not tune have one set of settings.
+pub fn with_preset(method: Method, preset: Preset) -> Result<Method> {
+    let set = match preset {
+        Preset::Fast => return Ok(method),
+        Preset::Paper => PaperSet::Any,
+        Preset::PaperBank => PaperSet::Bank,
+        Preset::PaperCensus => PaperSet::Census,
+        Preset::PaperProbe => PaperSet::Probe,
     };
+    Ok(match method {
+        Method::Dagmm(_) => Method::Dagmm(DagmmConfig::paper(set)),
+        _ if set != PaperSet::Any => {
+            bail!("the presets by data set are for the method dagmm, not for {}", method.name())
+        }
+        Method::Gnsm(_) => Method::Gnsm(GnsmConfig::paper()),
+        Method::Dsvdd(_) => Method::Dsvdd(DsvddConfig::paper()),
+        _ => method,
+    })
+}
+
+fn with_head(config: GnsmConfig, head: Option<HeadName>) -> GnsmConfig {
     match head {
         None => config,
         Some(HeadName::Norms) => config.with_paper_head(),
         // The noise and the objective belong to the head; the network and its training to the preset.
-        Some(HeadName::Evidence) => with_head(config, Head::Evidence { weights: None }),
-        Some(HeadName::Surprise) => with_head(config, Head::Surprise),
+        Some(HeadName::Evidence) => with_default_noise(config, Head::Evidence { weights: None }),
+        Some(HeadName::Surprise) => with_default_noise(config, Head::Surprise),
     }
 }
 
-fn with_head(config: GnsmConfig, head: Head) -> GnsmConfig {
-    let mut with_head = GnsmConfig { network: config.network, training: config.training, head, ..GnsmConfig::fast() };
-    with_head.training.hidden = GnsmConfig::fast().training.hidden;
-    with_head
+fn with_default_noise(config: GnsmConfig, head: Head) -> GnsmConfig {
+    let mut config = GnsmConfig { network: config.network, training: config.training, head, ..GnsmConfig::fast() };
+    config.training.hidden = GnsmConfig::fast().training.hidden;
+    config
 }
 
 /// A TOML file; what is wrong with it is told in one line, with its number.

@@ -9,8 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::baselines::{
-    Cbrw, CbrwConfig, Comprex, Ecod, Gmm, IsolationForest, IsolationForestConfig, Knn, KnnConfig, Marginals,
-    NoSettings, OcSvm, OcSvmConfig, Pca, PcaConfig, RowCount,
+    Cbrw, CbrwConfig, Comprex, Dagmm, DagmmConfig, Dsvdd, DsvddConfig, Ecod, Gmm, IsolationForest,
+    IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, OcSvm, OcSvmConfig, Pca, PcaConfig, RowCount,
 };
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
@@ -18,7 +18,7 @@ use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::gnsm::{Gnsm, GnsmConfig};
 use crate::layout::Layout;
-use crate::train::Run;
+use crate::train::{CurvePoint, Ending, Run, TrainingConfig};
 
 /// A fitted detector.
 pub trait Detector: Send + Sync {
@@ -188,6 +188,39 @@ methods! {
     "ocsvm": OcSvm(OcSvmConfig) => OcSvm;
     /// The length of a row in patterns of the training rows.
     "comprex": Comprex(NoSettings) => Comprex;
+    /// The distance of a row's code from a centre.
+    "dsvdd": Dsvdd(DsvddConfig) => Dsvdd;
+    /// The energy of a row's code and reconstruction in a Gaussian mixture.
+    "dagmm": Dagmm(DagmmConfig) => Dagmm;
+}
+
+impl Method {
+    /// The settings of the training loop, if the method has one.
+    pub fn training(&self) -> Option<TrainingConfig> {
+        match self {
+            Self::Gnsm(config) => Some(config.training),
+            Self::Dsvdd(config) => Some(config.training.config()),
+            Self::Dagmm(config) => Some(config.training.config()),
+            _ => None,
+        }
+    }
+}
+
+impl Fitted {
+    /// How training went, if there was any.
+    pub fn training(&self) -> Option<(&[CurvePoint], Ending)> {
+        match self {
+            Self::Gnsm(gnsm) => Some((gnsm.curve(), gnsm.ending())),
+            Self::Dsvdd(dsvdd) => Some((dsvdd.curve(), dsvdd.ending())),
+            Self::Dagmm(dagmm) => Some((dagmm.curve(), dagmm.ending())),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the fit, if something is.
+    pub fn warning(&self) -> Option<String> {
+        if let Self::Dsvdd(dsvdd) = self { dsvdd.warning() } else { None }
+    }
 }
 
 #[cfg(test)]
@@ -198,8 +231,13 @@ mod tests {
     /// A method with its default settings, but for a network that trains in no time.
     fn quick(name: &str) -> Result<Method> {
         let mut method = Method::named(name)?;
-        if let Method::Gnsm(config) = &mut method {
-            (config.network.width, config.network.depth, config.training.steps) = (8, 1, 10);
+        match &mut method {
+            Method::Gnsm(config) => {
+                (config.network.width, config.network.depth, config.training.steps) = (8, 1, 10);
+            }
+            Method::Dsvdd(config) => (config.layers, config.training.steps) = (vec![8, 4], 10),
+            Method::Dagmm(config) => (config.layers, config.training.steps) = (vec![8], 10),
+            _ => {}
         }
         Ok(method)
     }
@@ -231,6 +269,15 @@ mod tests {
             ("ocsvm", "gamma", serde_json::Value::from(-1.0)),
             ("ocsvm", "tolerance", 0.0.into()),
             ("ocsvm", "most_rows", 0.into()),
+            ("dsvdd", "layers", serde_json::json!([8, 0])),
+            ("dsvdd", "reconstruction", serde_json::Value::from(-1.0)),
+            ("dagmm", "layers", serde_json::json!([])),
+            ("dagmm", "code", 0.into()),
+            ("dagmm", "estimation", 0.into()),
+            ("dagmm", "dropout", 1.0.into()),
+            ("dagmm", "components", 65.into()),
+            ("dagmm", "energy", serde_json::Value::from(-0.1)),
+            ("dagmm", "regularisation", 0.0.into()),
         ] {
             let json = serde_json::json!({ "method": name, "settings": { (setting): value } });
             let method: Method = serde_json::from_value(json).expect("a method");

@@ -159,7 +159,7 @@ pub(crate) fn load_checkpoint(path: &Path, fingerprint: &str, method: &Method) -
             advice: "give the same ones again, or remove it and start over".into(),
         });
     }
-    let Method::Gnsm(config) = method else {
+    let Some(config) = method.training() else {
         let problem = format!("method `{}` is fitted in one go and has no checkpoints", method.name());
         return Err(unusable(path, &problem));
     };
@@ -167,7 +167,7 @@ pub(crate) fn load_checkpoint(path: &Path, fingerprint: &str, method: &Method) -
         // How many there should be is for the network to say, when it is built; see `train`.
         let parameters: Vec<f32> = tensors.take_any("parameters")?;
         let n = parameters.len();
-        let mut optimiser = Optimiser::new(config.training.optimiser, &parameters);
+        let mut optimiser = Optimiser::new(config.optimiser, &parameters);
         optimiser.step = content.step;
         optimiser.mean = tensors.take("mean", n)?;
         optimiser.square = tensors.take("square", n)?;

@@ -14,9 +14,18 @@ use gnsm::train::{Run, Silent};
 /// A method with its default settings, but for a network that trains in no time.
 fn quick(name: &str) -> Result<Method> {
     let mut method = Method::named(name)?;
-    if let Method::Gnsm(config) = &mut method {
-        (config.network.width, config.network.depth, config.network.embedding) = (16, 1, 8);
-        (config.training.steps, config.training.batch) = (60, 64);
+    match &mut method {
+        Method::Gnsm(config) => {
+            (config.network.width, config.network.depth, config.network.embedding) = (16, 1, 8);
+            (config.training.steps, config.training.batch) = (60, 64);
+        }
+        Method::Dsvdd(config) => {
+            (config.layers, config.training.steps, config.training.batch) = (vec![32, 16], 200, 64);
+        }
+        Method::Dagmm(config) => {
+            (config.layers, config.training.steps, config.training.batch) = (vec![16, 8], 200, 64);
+        }
+        _ => {}
     }
     Ok(method)
 }

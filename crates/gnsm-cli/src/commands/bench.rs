@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use gnsm::detector::Method;
-use gnsm::gnsm::GnsmConfig;
 use gnsm_bench::tabular;
 
 use super::Outcome;
-use crate::arguments::{BenchArguments, BenchCommand, BenchTabularArguments, Preset};
+use crate::arguments::{BenchArguments, BenchCommand, BenchTabularArguments};
 use crate::console::{self, Console};
+use crate::settings;
 
 /// The paper's own head, beside the default one.
 pub const PAPER_HEAD: &str = "gnsm-norms";
@@ -48,17 +48,19 @@ fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcom
 }
 
 fn method(name: &str, arguments: &BenchTabularArguments) -> Result<Method> {
-    let preset = match arguments.preset {
-        Preset::Fast => GnsmConfig::fast(),
-        Preset::Paper => GnsmConfig::paper(),
+    let base = if name == PAPER_HEAD { "gnsm" } else { name };
+    let mut method = settings::with_preset(Method::named(base)?, arguments.preset)?;
+    if let (Method::Gnsm(config), PAPER_HEAD) = (&mut method, name) {
+        *config = config.with_paper_head();
+    }
+    let steps = match &mut method {
+        Method::Gnsm(config) => Some(&mut config.training.steps),
+        Method::Dsvdd(config) => Some(&mut config.training.steps),
+        Method::Dagmm(config) => Some(&mut config.training.steps),
+        _ => None,
     };
-    let mut method = match name {
-        "gnsm" => Method::Gnsm(preset),
-        PAPER_HEAD => Method::Gnsm(preset.with_paper_head()),
-        name => Method::named(name)?,
-    };
-    if let (Method::Gnsm(config), Some(steps)) = (&mut method, arguments.max_steps) {
-        config.training.steps = config.training.steps.min(steps.get());
+    if let (Some(steps), Some(most)) = (steps, arguments.max_steps) {
+        *steps = (*steps).min(most.get());
     }
     Ok(method)
 }

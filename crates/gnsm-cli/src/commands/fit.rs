@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use gnsm::detector::{Fitted, Method};
+use gnsm::detector::Method;
 use gnsm::model::{FitOptions, Model};
 use gnsm::table::{ReadOptions, Table};
 use gnsm::train::{CurvePoint, Ending};
@@ -37,7 +37,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let mut model = learn(&table, &method, &options, console)?;
     model.save(model_path)?;
 
-    let trained = training(model.fitted());
+    let trained = model.fitted().training();
     note_ending(console, &model);
     if let (Some(checkpoint), Some((_, ending))) = (options.checkpoint.filter(|path| path.exists()), trained) {
         if ending == Ending::Interrupted {
@@ -74,6 +74,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
             "steps": trained.and_then(|(curve, _)| curve.last()).map(|point| point.step),
             "best_validation_loss": trained.and_then(|(curve, _)| best(curve)).map(|point| point.validation),
             "ending": trained.map(|(_, ending)| ending),
+            "warning": model.fitted().warning(),
             "seconds": taken,
         }))?;
     }
@@ -114,19 +115,14 @@ pub fn learn(table: &Table, method: &Method, options: &FitOptions, console: Cons
     Ok(Model::fit(table, method, options, &mut FitWatcher::new(console))?)
 }
 
-/// How training went, for methods that train.
-pub fn training(fitted: &Fitted) -> Option<(&[CurvePoint], Ending)> {
-    if let Fitted::Gnsm(gnsm) = fitted { Some((gnsm.curve(), gnsm.ending())) } else { None }
-}
-
 /// The point of the curve whose weights were kept.
 pub fn best(curve: &[CurvePoint]) -> Option<&CurvePoint> {
     curve.iter().min_by(|a, b| a.validation.total_cmp(&b.validation))
 }
 
-/// Says how training ended.
+/// Says how training ended, and what went wrong.
 pub fn note_ending(console: Console, model: &Model) {
-    let Some((curve, ending)) = training(model.fitted()) else { return };
+    let Some((curve, ending)) = model.fitted().training() else { return };
     let (Some(last), Some(best)) = (curve.last(), best(curve)) else { return };
     console.note(format_args!(
         "{} after {}; validation loss {:.4} at step {}",
@@ -135,6 +131,9 @@ pub fn note_ending(console: Console, model: &Model) {
         best.validation,
         count(best.step)
     ));
+    if let Some(warning) = model.fitted().warning() {
+        console.warn(warning);
+    }
 }
 
 /// Why training ended, for people.

@@ -14,7 +14,7 @@ use gnsm::train::{CurvePoint, Ending};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::fit::{best, ending_text, training};
+use super::fit::{best, ending_text};
 use crate::arguments::InspectArguments;
 use crate::console::{print, print_json};
 use crate::display::{self, Place, STRONG, bytes, columns, count, left, right, sparkline};
@@ -48,7 +48,7 @@ pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
 }
 
 fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> Value {
-    let training = training(model.fitted());
+    let training = model.fitted().training();
     let calibration = model.calibration();
     let [training_rows, validation_rows, calibration_rows] = model.report().rows;
     json!({
@@ -75,6 +75,7 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
             .collect::<Vec<_>>()),
         "training": training.map(|(curve, ending)| json!({ "ending": ending, "curve": curve })),
         "weights": weights(model.fitted()),
+        "warning": model.fitted().warning(),
         "calibration": {
             "rows": calibration.rows(),
             "smallest_p": calibration.smallest_p(),
@@ -132,9 +133,12 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
         });
         page += &table(["level", "λ", "σ", "δ"].map(right).to_vec(), lines.collect());
     }
-    if let Some((curve, ending)) = training(model.fitted()) {
+    if let Some((curve, ending)) = model.fitted().training() {
         page += &title("Training");
         page += &curve_page(curve, ending);
+        if let Some(warning) = model.fitted().warning() {
+            let _ = writeln!(page, "  warning: {warning}");
+        }
     }
     if let Some(Weights { couplings, patterns }) = weights(model.fitted()) {
         page += &title("What the score is made of");

@@ -1,10 +1,11 @@
 //! The detectors that GNSM is compared with, one file each, all on the same encoded rows.
 //!
-//! Nothing here has to be chosen on held-out rows, so every detector is fitted on training and validation rows together, each
+//! Unless it is deep (`deep.rs`), nothing of a detector has to be chosen on held-out rows, so it is fitted on training and validation rows together, each
 //! distinct row once with its count. Most scores are sums over the cells of a row (`ScoreByCell`); where one is not, its file says what
 //! the parts mean.
 
 mod bins;
+mod deep;
 mod eigen;
 mod stored_rows;
 
@@ -18,6 +19,8 @@ mod knn;
 mod cbrw;
 mod ocsvm;
 mod comprex;
+mod dsvdd;
+mod dagmm;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -30,7 +33,9 @@ use crate::layout::Layout;
 
 pub use cbrw::{Cbrw, CbrwConfig};
 pub use comprex::Comprex;
-pub(crate) use comprex::MOST_CELLS;
+pub use dagmm::{Dagmm, DagmmConfig, PaperSet};
+pub use deep::DeepTraining;
+pub use dsvdd::{Dsvdd, DsvddConfig};
 pub use ecod::Ecod;
 pub use gmm::Gmm;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
@@ -39,6 +44,8 @@ pub use marginals::Marginals;
 pub use ocsvm::{OcSvm, OcSvmConfig};
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
+
+pub(crate) use comprex::MOST_CELLS;
 
 /// Rows that a thread takes at a time.
 const ROWS_PER_TASK: usize = 256;

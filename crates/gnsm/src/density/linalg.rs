@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 ///
 /// Where rounding leaves the matrix indefinite (columns that repeat each other, values of very different scale),
 /// what is added grows tenfold until a factor exists; at the scale of the rounding error one always does.
-pub(super) fn whitening(covariance: &[f64], dimension: usize, regularisation: f64) -> Result<Vec<f64>> {
+pub(crate) fn whitening(covariance: &[f64], dimension: usize, regularisation: f64) -> Result<Vec<f64>> {
     let largest = (0..dimension).map(|i| covariance[i * dimension + i]).fold(0.0, f64::max);
     let mut added = regularisation;
     while added.is_finite() && largest.is_finite() {

@@ -26,6 +26,8 @@ mod neighbours;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use linalg::whitening;
+
 pub use em::MixtureConfig;
 pub use kernel::KernelDensity;
 pub use mixture::GaussianMixture;

@@ -31,7 +31,7 @@ use crate::layout::{Layout, UNSEEN};
 use crate::network::ResidualNetwork;
 use crate::noise::objective::Loss;
 use crate::noise::{Levels, stream};
-use crate::train::{CurvePoint, Ending, Run, Trained, train};
+use crate::train::{CurvePoint, Ending, Run, Trained, train_denoiser};
 use bins::Bins;
 use evidence::EvidenceHead;
 pub use evidence::Weights;
@@ -118,7 +118,8 @@ impl Gnsm {
         let bias = config.start_at_marginals.then(|| log_marginals(layout, training));
         let mut rng = stream(seed, INITIAL_WEIGHTS, 0, 0);
         let network = ResidualNetwork::new(config.network, config.ends(layout), bias.as_deref(), &mut rng);
-        let Trained { network, curve, ending } = train(network, &config.training, &loss, training, validation, run)?;
+        let (network, Trained { curve, ending, .. }) =
+            train_denoiser(network, &config.training, &loss, training, validation, run)?;
         let mut gnsm = Self {
             config: *config,
             outer: outer.clone(),

@@ -82,6 +82,12 @@ pub(crate) fn forward(y: &mut [f32], x: &[f32], w: &[f32], bias: &[f32], inputs:
         .run(y, x, w);
 }
 
+/// `y = x·w`; x is [rows, inputs], w is [inputs, outputs].
+pub(crate) fn forward_without_bias(y: &mut [f32], x: &[f32], w: &[f32], (inputs, outputs): (usize, usize)) {
+    let (a, b) = ((Read::Plain, inputs), (Read::Plain, outputs));
+    Product { m: y.len() / outputs, k: inputs, n: outputs, a, b, accumulate: false }.run(y, x, w);
+}
+
 /// `dx = dy·wᵀ`.
 pub(crate) fn backward_input(dx: &mut [f32], dy: &[f32], w: &[f32], inputs: usize, outputs: usize) {
     Product {
@@ -165,6 +171,12 @@ mod tests {
         forward(&mut y, &x, &w, &bias, inputs);
         let mut expected = slow(|i, p| x[i * inputs + p], |p, j| w[p * outputs + j], (rows, inputs, outputs));
         for (i, value) in expected.iter_mut().enumerate() {
+            *value += bias[i % outputs];
+        }
+        assert_close(&y, &expected);
+
+        forward_without_bias(&mut y, &x, &w, (inputs, outputs));
+        for (i, value) in y.iter_mut().enumerate() {
             *value += bias[i % outputs];
         }
         assert_close(&y, &expected);

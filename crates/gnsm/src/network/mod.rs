@@ -1,8 +1,9 @@
-//! The score network: from a noisy row and its level to logits, and a training step from the logits' gradient.
+//! Networks on the CPU, written out by hand: the score network of GNSM, and plain perceptrons for its deep rivals.
 //!
-//! A network knows widths, not columns, and nothing about noise: [`Task`] brings the inputs and the loss. The engine is
-//! written out by hand for one architecture, the paper's residual network, because that is several times
-//! faster on a CPU than a general framework (`ARCHITECTURE.md` has the measurement).
+//! The score network goes from a noisy row and its level to logits, and makes a training step from the logits' gradient. It knows widths, not
+//! columns, and nothing about noise: [`Task`] brings the inputs and the loss. Written out for one architecture, the paper's residual
+//! network, it is several times faster than a general framework (`ARCHITECTURE.md` has the measurement). Perceptrons ([`Perceptron`]) share its
+//! dense layers, normalisation, optimiser and fixed pieces of the gradient; a [`Stack`] puts some together.
 
 mod conditioning;
 mod dense;
@@ -10,15 +11,23 @@ pub(crate) mod math;
 mod norm;
 mod optimiser;
 mod parameters;
+mod perceptron;
+mod pieces;
 mod residual;
+mod stack;
 mod step;
 mod tile;
 
+pub use norm::Activation;
 pub use optimiser::{Optimiser, OptimiserConfig};
 pub use parameters::{Ends, NetworkSize};
+pub use perceptron::{Layer, Perceptron, PerceptronTile};
 pub use residual::{ResidualNetwork, TILE};
+pub use stack::{Stack, StackReader, StackTile, StackTrainer, sum_input_gradients};
 pub use step::{Evaluator, Task, Trainer};
 pub use tile::Tile;
 
+#[cfg(test)]
+mod perceptron_tests;
 #[cfg(test)]
 mod tests;

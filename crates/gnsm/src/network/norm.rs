@@ -1,22 +1,46 @@
-//! Layer normalisation followed by an activation, forward and backward, one row at a time.
+//! Layer normalisation followed by an activation, forward and backward, one row at a time; and an activation by itself.
 //!
 //! With x̂ = (x − mean)/√(var + ε) and u = gain·x̂ + shift, the forward pass gives act(u) and keeps x̂, act′(u) and the
 //! reciprocal deviation; the backward pass returns
 //!
 //! dx = r·(g − mean(g) − x̂·mean(g·x̂)), where g = du·gain and du = dout·act′(u).
 
-use super::math::{gelu, simd, sum_by};
+use serde::{Deserialize, Serialize};
+
+use super::math::{gelu, silu, simd, sum_by, tanh};
 
 const EPSILON: f32 = 1e-5;
 const LEAK: f32 = 0.01;
 
-/// What follows the normalisation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activation {
+/// What follows a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activation {
+    /// u itself.
+    Linear,
     /// u·Φ(u), in the residual blocks.
     Gelu,
-    /// max(u, 0.01·u), before the last layer.
+    /// max(u, 0.01·u), before the residual network's last layer.
     LeakyRelu,
+    /// u·sigmoid(u), also called `SiLU`.
+    Swish,
+    /// The hyperbolic tangent.
+    Tanh,
+}
+
+/// Calls a generic function with an activation's value and slope as a closure, so that each has a loop of its own.
+macro_rules! with_activation {
+    ($activation:expr, $call:ident($($argument:expr),*)) => {
+        match $activation {
+            Activation::Linear => $call(#[inline(always)] |u| (u, 1.0), $($argument),*),
+            Activation::Gelu => $call(#[inline(always)] |u| gelu(u), $($argument),*),
+            Activation::LeakyRelu => {
+                $call(#[inline(always)] |u| if u > 0.0 { (u, 1.0) } else { (LEAK * u, LEAK) }, $($argument),*)
+            }
+            Activation::Swish => $call(#[inline(always)] |u| silu(u), $($argument),*),
+            Activation::Tanh => $call(#[inline(always)] |u| tanh(u), $($argument),*),
+        }
+    };
 }
 
 /// What the backward pass needs again, for a tile of rows.
@@ -33,11 +57,43 @@ impl Kept {
     pub fn new(rows: usize, width: usize) -> Self {
         Self { normalised: vec![0.0; rows * width], slope: vec![0.0; rows * width], reciprocal: vec![0.0; rows] }
     }
+
+    /// Of an activation without a normalisation: its slopes only.
+    pub fn of_activation(rows: usize, width: usize) -> Self {
+        Self { normalised: Vec::new(), slope: vec![0.0; rows * width], reciprocal: Vec::new() }
+    }
+}
+
+/// `out = act(x)`, and the slopes.
+pub(crate) fn activate(activation: Activation, out: &mut [f32], x: &[f32], slope: &mut [f32]) {
+    with_activation!(activation, activate_with(out, x, slope));
+}
+
+fn activate_with(act: impl Fn(f32) -> (f32, f32), out: &mut [f32], x: &[f32], slope: &mut [f32]) {
+    simd(
+        #[inline(always)]
+        || {
+            for ((out, x), slope) in out.iter_mut().zip(x).zip(slope) {
+                (*out, *slope) = act(*x);
+            }
+        },
+    );
 }
 
 /// `out = act(gain·x̂ + shift)`.
 pub(crate) fn forward(
     activation: Activation,
+    out: &mut [f32],
+    x: &[f32],
+    gain: &[f32],
+    shift: &[f32],
+    kept: &mut Kept,
+) {
+    with_activation!(activation, forward_with(out, x, gain, shift, kept));
+}
+
+fn forward_with(
+    act: impl Fn(f32) -> (f32, f32),
     out: &mut [f32],
     x: &[f32],
     gain: &[f32],
@@ -62,11 +118,7 @@ pub(crate) fn forward(
                     let centred = (x[i] - mean) * *reciprocal;
                     let u = centred.mul_add(gain[i], shift[i]);
                     normalised[i] = centred;
-                    (out[i], slope[i]) = match activation {
-                        Activation::Gelu => gelu(u),
-                        Activation::LeakyRelu if u > 0.0 => (u, 1.0),
-                        Activation::LeakyRelu => (LEAK * u, LEAK),
-                    };
+                    (out[i], slope[i]) = act(u);
                 }
             }
         },
@@ -122,7 +174,9 @@ mod tests {
         // Shifts away from zero keep the finite differences clear of the leaky kink.
         let shift: Vec<f32> = numbers(width, 2.0).iter().map(|s| s + 2.5 * s.signum()).collect();
         let weight = numbers(rows * width, 5.0);
-        for activation in [Activation::Gelu, Activation::LeakyRelu] {
+        for activation in
+            [Activation::Linear, Activation::Gelu, Activation::LeakyRelu, Activation::Swish, Activation::Tanh]
+        {
             let (x, gain) = (numbers(rows * width, 0.0), numbers(width, 1.0));
             let value = |x: &[f32], gain: &[f32], shift: &[f32]| -> f64 {
                 let mut kept = Kept::new(rows, width);

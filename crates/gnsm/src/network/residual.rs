@@ -243,7 +243,7 @@ pub(super) fn film(out: &mut [f32], hidden: &[f32], levels: &[u32], films: &[f32
 }
 
 /// A uniform number in (0, 1).
-fn uniform(rng: &mut ChaCha8Rng) -> f32 {
+pub(super) fn uniform(rng: &mut ChaCha8Rng) -> f32 {
     ((rng.next_u32() >> 8) as f32 + 0.5) / 16_777_216.0
 }
 

@@ -14,14 +14,10 @@ use rayon::prelude::*;
 
 use super::conditioning::Conditioning;
 use super::optimiser::Optimiser;
+use super::pieces::{Piece, RUN, SLICE, run_pieces};
 use super::residual::{ResidualNetwork, TILE, film};
 use super::tile::Tile;
 use super::{dense, math, norm};
-
-/// Rows of a weight matrix whose gradient is one piece of work.
-const SLICE: usize = 64;
-/// Vector elements that are one piece of work.
-const RUN: usize = 4096;
 
 /// What is to be learned: noise on the way in, a loss and its gradient on the way out.
 pub trait Task: Sync {
@@ -39,7 +35,7 @@ pub struct Trainer {
     d_films: Vec<f32>,
     conditioning: Conditioning,
     tiles: Vec<Tile>,
-    pieces: Vec<Piece>,
+    pieces: Vec<Piece<Source>>,
 }
 
 /// Computes losses without gradients, in buffers of its own.
@@ -77,13 +73,7 @@ impl Evaluator {
     }
 }
 
-/// A piece of the gradient vector, and where its sum comes from.
-#[derive(Clone)]
-struct Piece {
-    start: usize,
-    source: Source,
-}
-
+/// Where the sum of a piece comes from.
 #[derive(Clone, Copy)]
 enum Source {
     /// Rows from `first` of the projection's gradient.
@@ -167,7 +157,7 @@ impl Trainer {
 }
 
 /// Cuts everything behind the conditioning weights into pieces.
-fn pieces(network: &ResidualNetwork) -> Vec<Piece> {
+fn pieces(network: &ResidualNetwork) -> Vec<Piece<Source>> {
     let (slots, width) = (&network.slots, network.size().width);
     let mut pieces = Vec::new();
     let mut matrix = |range: &Range<usize>, columns: usize, source: &dyn Fn(usize) -> Source| {
@@ -188,20 +178,7 @@ fn pieces(network: &ResidualNetwork) -> Vec<Piece> {
     pieces
 }
 
-/// Runs all pieces in parallel by halving the list and the gradient with it; nothing is allocated.
-fn run_pieces(pieces: &[Piece], gradient: &mut [f32], work: &(impl Fn(&Piece, &mut [f32]) + Sync)) {
-    match pieces {
-        [] => {}
-        [piece] => work(piece, gradient),
-        _ => {
-            let (left, right) = pieces.split_at(pieces.len() / 2);
-            let (left_gradient, right_gradient) = gradient.split_at_mut(right[0].start - left[0].start);
-            rayon::join(|| run_pieces(left, left_gradient, work), || run_pieces(right, right_gradient, work));
-        }
-    }
-}
-
-fn sum_piece(network: &ResidualNetwork, tiles: &[Tile], piece: &Piece, gradient: &mut [f32]) {
+fn sum_piece(network: &ResidualNetwork, tiles: &[Tile], piece: &Piece<Source>, gradient: &mut [f32]) {
     let (width, ends) = (network.size().width, network.ends());
     for (index, tile) in tiles.iter().enumerate() {
         let add = index > 0;

@@ -1,0 +1,93 @@
+//! The loop's settings, and what follows from them for a number of rows and a step.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::network::OptimiserConfig;
+
+/// Steps that a limit on epochs leaves at the least.
+const FEWEST_STEPS: u64 = 1000;
+
+/// The loop's settings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingConfig {
+    /// Rows per step.
+    pub batch: usize,
+    /// Steps at the most; the learning rate's cosine spans them.
+    pub steps: u64,
+    /// Times that training goes over its rows, at the most, though never fewer than 1,000 steps; 0 means any number.
+    ///
+    /// A small table is known by heart long before its validation loss says so, odd rows included.
+    pub epochs: u64,
+    /// The share of category cells that are hidden from the network and asked for all the same.
+    ///
+    /// Without it the network has never met a row with a cell it knows nothing about, and cannot be asked what the others make it expect.
+    pub hidden: f32,
+    /// Learning rate at the start.
+    pub learning_rate: f32,
+    /// Learning rate at the end.
+    pub final_learning_rate: f32,
+    /// Steps between validations.
+    pub validate_every: u64,
+    /// Validations without improvement after which training stops; 0 means never.
+    pub patience: u64,
+    /// Held-out rows used for validation, at the most.
+    pub validation_rows: usize,
+    /// The optimiser.
+    pub optimiser: OptimiserConfig,
+}
+
+impl TrainingConfig {
+    /// Checks every setting.
+    pub fn validate(&self) -> Result<()> {
+        let positive = |field, value: f32| {
+            if value.is_finite() && value > 0.0 {
+                Ok(())
+            } else {
+                Err(Error::config(field, format!("{value} is not a positive number")))
+            }
+        };
+        let at_least_one = |field, value: u64| {
+            if value > 0 { Ok(()) } else { Err(Error::config(field, "must be at least 1")) }
+        };
+        at_least_one("training.batch", self.batch as u64)?;
+        at_least_one("training.steps", self.steps)?;
+        at_least_one("training.validate_every", self.validate_every)?;
+        at_least_one("training.validation_rows", self.validation_rows as u64)?;
+        if self.batch > 1 << 20 {
+            return Err(Error::config("training.batch", "must be at most 1,048,576"));
+        }
+        positive("training.learning_rate", self.learning_rate)?;
+        positive("training.final_learning_rate", self.final_learning_rate)?;
+        positive("training.optimiser.clip", self.optimiser.clip)?;
+        for (field, value) in [
+            ("training.optimiser.beta_1", self.optimiser.beta_1),
+            ("training.optimiser.beta_2", self.optimiser.beta_2),
+            ("training.optimiser.average", self.optimiser.average),
+            ("training.optimiser.weight_decay", self.optimiser.weight_decay),
+            ("training.hidden", self.hidden),
+        ] {
+            if !(0.0..1.0).contains(&value) {
+                return Err(Error::config(field, format!("{value} is not in [0, 1)")));
+            }
+        }
+        Ok(())
+    }
+
+    /// These settings for so many training rows.
+    pub(super) fn for_rows(mut self, n_rows: usize) -> Self {
+        if self.epochs > 0 {
+            let enough = self.epochs.saturating_mul(n_rows as u64) / self.batch as u64;
+            self.steps = self.steps.min(enough.max(FEWEST_STEPS));
+        }
+        self
+    }
+
+    pub(super) fn learning_rate_at(&self, step: u64) -> f32 {
+        let progress = step as f64 / self.steps as f64;
+        let cosine = 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+        let (first, last) = (f64::from(self.learning_rate), f64::from(self.final_learning_rate));
+        (last + (first - last) * cosine) as f32
+    }
+}
