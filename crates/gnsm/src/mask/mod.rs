@@ -8,6 +8,7 @@
 //! 4. `sample`: a mask as detectors see it; `detector`: what a detector of odd masks can do, and the list of those that
 //!    need no network, one file each.
 //! 5. `model`: fitted detector and calibration; saved, loaded, and given masks to score.
+//! 6. `ranking`: whether high scores go with low quality.
 //!
 //! **Void.** Masks may mark pixels that nobody can judge, by label 255 unless told otherwise. To a detector they are background,
 //! as in the paper's code: predictions have none, and a detector that saw it in training would find its absence odd. What they are
@@ -27,6 +28,7 @@ mod tail;
 mod foreground_share;
 mod largest_component;
 mod model;
+mod ranking;
 
 pub use components::largest_components;
 pub use detector::{MaskDetector, MaskMethod, REFERENCES, Setup, method_named};
@@ -37,6 +39,7 @@ pub use largest_component::LargestComponent;
 pub use list::read_list;
 pub use model::{MaskModel, MaskReport};
 pub use quality::{Distances, Quality, compare};
+pub use ranking::{Association, ImageTable, associate};
 pub use read::{MaskFolder, image_file, png_of_image, read_image, read_mask};
 pub use sample::{Preparation, Sample};
 

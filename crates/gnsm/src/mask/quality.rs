@@ -74,6 +74,15 @@ impl Quality {
         "n_unmatched",
     ];
 
+    /// Whether good masks have high values of the metric of that name; `None` for what is no metric.
+    pub fn is_better_high(name: &str) -> Option<bool> {
+        match name {
+            "dice" | "dice_fg" | "miou" | "pixacc" => Some(true),
+            "msd" | "hd95" | "msd_pen" | "hd95_pen" | "msd_fg" | "hd95_fg" => Some(false),
+            _ => None,
+        }
+    }
+
     /// All values, in the order of [`Quality::NAMES`]; `None` where one is not defined.
     pub fn values(&self) -> [Option<f64>; 12] {
         let [msd, msd_fg] = [self.common, self.foreground].map(|distances| distances.map(|found| found.mean));
