@@ -9,7 +9,7 @@ use super::evaluate::Metric;
 /// The metrics that are drawn, where they are there, and what they are called.
 const DRAWN: [(&str, &str); 4] = [("dice", "Dice"), ("miou", "mIoU"), ("msd", "MSD"), ("hd95", "95-HD")];
 
-const WIDTH: f64 = 520.0;
+const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 60.0;
 const TOP: f64 = 50.0;
