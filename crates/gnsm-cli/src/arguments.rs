@@ -12,7 +12,7 @@ use gnsm::schema::{ColumnChoices, KindChoice};
 use gnsm::table::{Format, ReadOptions};
 use gnsm::threshold::Rule;
 
-use crate::commands::bench;
+use crate::commands::{bench, mask};
 use crate::output::OutputFormat;
 use crate::settings::read_toml;
 
@@ -58,6 +58,8 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Show what is in a model: schema, method, levels, training curve, calibration, hash.
     Inspect(InspectArguments),
+    /// Find odd segmentation masks, and measure masks where the truth is known.
+    Mask(Box<mask::arguments::MaskArguments>),
     /// Run the paper's benchmark.
     Bench(BenchArguments),
     /// Print a script that completes commands in a shell.

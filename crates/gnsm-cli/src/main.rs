@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use commands::{Outcome, bench, completions, demo, detect, explain, fit, inspect, man, score};
+use commands::{Outcome, bench, completions, demo, detect, explain, fit, inspect, man, mask, score};
 use console::Console;
 
 fn main() -> ExitCode {
@@ -51,6 +51,7 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Score(arguments) => score::run(&arguments, console),
         Command::Explain(arguments) => explain::run(&arguments, console),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Mask(arguments) => mask::run(&arguments, console),
         Command::Bench(arguments) => bench::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),

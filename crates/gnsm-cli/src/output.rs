@@ -89,7 +89,7 @@ impl Destination {
     }
 
     /// Everything is written: the file may appear.
-    fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         match self {
             Self::Stdout(mut stdout) => Ok(stdout.flush()?),
             Self::File(file, _) => Ok(file.finish()?),

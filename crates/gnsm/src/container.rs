@@ -18,23 +18,31 @@ use crate::error::{Error, Result};
 /// The version this library writes, and the newest it reads.
 pub(crate) const VERSION: u32 = 1;
 const KEY: &str = "gnsm";
+/// The format of models of masks.
+pub(crate) const MASK_MODEL: &str = "gnsm-mask-model";
 
 /// Named arrays.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Tensors(BTreeMap<String, Array>);
+pub struct Tensors(BTreeMap<String, Array>);
 
 /// An array of one of the types that a file may hold: networks are `f32`, densities `f64`, codes and counts `u32`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Array {
+pub enum Array {
+    /// Single precision.
     F32(Vec<f32>),
+    /// Double precision.
     F64(Vec<f64>),
+    /// Whole numbers.
     U32(Vec<u32>),
 }
 
 /// A number that arrays are made of.
-pub(crate) trait Element: bytemuck::Pod {
+pub trait Element: bytemuck::Pod {
+    /// An array of these.
     fn wrap(values: Vec<Self>) -> Array;
+    /// The values of an array of this type.
     fn unwrap(array: Array) -> Option<Vec<Self>>;
+    /// Whether it may come out of a file: all but infinity and what is not a number.
     fn is_usable(self) -> bool;
 }
 
@@ -97,6 +105,7 @@ impl Array {
 }
 
 impl Tensors {
+    /// Adds an array.
     pub fn put<T: Element>(&mut self, name: &str, values: Vec<T>) {
         self.0.insert(name.to_owned(), T::wrap(values));
     }
@@ -116,13 +125,13 @@ impl Tensors {
     }
 
     #[cfg(test)]
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.0.keys().cloned().collect()
     }
 
     /// Takes the last number of an array away, if it has one.
     #[cfg(test)]
-    pub fn shorten(&mut self, name: &str) -> bool {
+    pub(crate) fn shorten(&mut self, name: &str) -> bool {
         match self.0.get_mut(name) {
             Some(Array::F32(values)) => values.pop().is_some(),
             Some(Array::F64(values)) => values.pop().is_some(),
@@ -132,7 +141,7 @@ impl Tensors {
     }
 
     #[cfg(test)]
-    pub fn remove(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         self.0.remove(name);
     }
 
@@ -228,7 +237,10 @@ type Refusal = (String, &'static str);
 const DAMAGED: &str = "the file is damaged or cut short; fit again or restore it from a copy";
 
 pub(crate) fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents, Refusal> {
-    let foreign = |problem: String| (problem, "give a file that `gnsm fit` wrote");
+    let foreign = |problem: String| match format {
+        MASK_MODEL => (problem, "give a file that `gnsm mask fit` wrote"),
+        _ => (problem, "give a file that `gnsm fit` wrote"),
+    };
     let (_, metadata) =
         SafeTensors::read_metadata(bytes).map_err(|error| foreign(format!("not a model file ({error})")))?;
     let envelope = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));

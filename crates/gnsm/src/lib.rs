@@ -12,6 +12,8 @@
 //! 8. [`gnsm`] assembles 3 to 7; [`detector`] lists the methods; [`threshold`] turns scores into p-values and decisions; [`reason`]
 //!    says why; [`model`] is what is fitted, saved and loaded.
 //!
+//! Segmentation masks have rooms of their own, in [`mask`].
+//!
 //! ```
 //! use std::path::Path;
 //!
@@ -53,6 +55,8 @@ pub mod reason;
 pub mod model;
 pub mod model_file;
 pub mod metrics;
-mod container;
+pub mod correlation;
+pub mod mask;
+pub mod container;
 pub mod atomic_file;
 pub mod error;

@@ -18,7 +18,7 @@ use crate::train::{Run, Saver, Watcher};
 /// The name of the random stream that deals out rows.
 const DEAL: u64 = 4;
 /// Fewer rows than this say nothing about what is usual.
-const FEWEST_ROWS: usize = 20;
+pub(crate) const FEWEST_ROWS: usize = 20;
 /// Rows that calibrate, at the most; more would not change a p-value worth printing.
 const MOST_CALIBRATION_ROWS: usize = 20_000;
 /// Seconds between two checkpoints, at the least.
@@ -184,7 +184,7 @@ fn learnable_rows(table: &Table, options: &FitOptions) -> Result<(Vec<usize>, u6
 }
 
 /// Shuffles rows and deals them out to train, validate and calibrate.
-fn deal(mut rows: Vec<usize>, seed: u64) -> [Vec<usize>; 3] {
+pub(crate) fn deal(mut rows: Vec<usize>, seed: u64) -> [Vec<usize>; 3] {
     use rand::Rng;
     let mut rng = stream(seed, DEAL, 0, 0);
     for i in (1..rows.len()).rev() {

@@ -6,6 +6,7 @@ pub mod fit;
 pub mod score;
 pub mod explain;
 pub mod inspect;
+pub mod mask;
 pub mod bench;
 pub mod completions;
 pub mod man;

@@ -8,3 +8,4 @@ mod determinism;
 mod bad_input;
 mod bad_files;
 mod interruption;
+mod masks;

@@ -1,0 +1,76 @@
+//! `gnsm mask fit`: learns a model from the masks of a list.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use gnsm::mask::{MaskFolder, MaskModel, Preparation, method_named, read_list};
+use serde_json::json;
+
+use super::super::{create_file, refuse_same_file};
+use super::arguments::FitArguments;
+use super::{AT_A_TIME, Bar, Failures, METHODS, Outcome};
+use crate::console::{Console, print_json};
+use crate::display::{bytes, count, plural, seconds};
+use crate::interrupt;
+
+/// Runs it.
+pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
+    let start = Instant::now();
+    let path = arguments.output.as_path();
+    let method = method_named(&METHODS, &arguments.method)?;
+    let preparation = Preparation { void: arguments.void.0, classes: arguments.classes, size: arguments.size };
+    preparation.validate()?;
+    refuse_same_file(path, &[&arguments.folder.list])?;
+    // Better now than after all masks are read.
+    drop(create_file(path)?);
+    let names = read_list(&arguments.folder.list)?;
+    let folder = MaskFolder { masks: arguments.folder.masks.clone(), images: arguments.folder.images.clone() };
+    interrupt::stop_soon()?;
+
+    let mut samples = Vec::new();
+    let mut failures = Failures::new(console);
+    let bar = Bar::new(console, names.len());
+    for part in names.chunks(AT_A_TIME) {
+        for sample in preparation.read(&folder, part) {
+            match sample {
+                Ok(sample) => samples.push(sample),
+                Err(error) => failures.add(&error),
+            }
+        }
+        bar.add(part.len());
+        if interrupt::requested() {
+            return Ok(Outcome::Interrupted);
+        }
+    }
+    drop(bar);
+    failures.finish(names.len(), "mend them or take them off the list")?;
+
+    let mut model = MaskModel::fit(samples, preparation, method, arguments.seed)?;
+    model.save(path)?;
+    let [training, validation, calibration] = model.report().masks;
+    let classes = model.preparation().classes;
+    console.note(format_args!(
+        "{} of {} classes: {} to learn from, {} to choose by, {} to calibrate p-values",
+        plural(names.len() as u64, "mask"),
+        count(classes.unwrap_or(0).into()),
+        count(training),
+        count(validation),
+        count(calibration),
+    ));
+    let size = std::fs::metadata(path).map_or(0, |found| found.len());
+    let taken = start.elapsed().as_secs_f64();
+    console.note(format_args!("wrote {} ({}) in {}", path.display(), bytes(size), seconds(taken)));
+    if arguments.json {
+        print_json(&json!({
+            "model": path.display().to_string(),
+            "blake3": model.hash(),
+            "bytes": size,
+            "method": model.method(),
+            "preparation": model.preparation(),
+            "seed": model.report().seed,
+            "masks": { "training": training, "validation": validation, "calibration": calibration },
+            "seconds": taken,
+        }))?;
+    }
+    Ok(Outcome::Done)
+}

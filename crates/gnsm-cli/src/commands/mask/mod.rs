@@ -1,0 +1,113 @@
+//! `gnsm mask`: odd segmentation masks, and how good masks are where the truth is known.
+
+pub mod arguments;
+mod fit;
+mod score;
+mod metrics;
+mod evaluate;
+mod chart;
+mod report;
+mod page;
+
+use std::fmt::Display;
+
+use anyhow::{Result, bail};
+use gnsm::error::Error;
+use gnsm::mask::{MaskMethod, REFERENCES};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Outcome;
+use crate::console::Console;
+use crate::display::{count, plain, plural};
+use arguments::{MaskArguments, MaskCommand};
+
+/// The methods that can be fitted and loaded.
+const METHODS: [&dyn MaskMethod; 2] = REFERENCES;
+/// Images that are read and scored at a time.
+const AT_A_TIME: usize = 64;
+/// Images that could not be used and are named, at the most.
+const NAMED_FAILURES: usize = 20;
+
+/// Runs it.
+pub fn run(arguments: &MaskArguments, console: Console) -> Result<Outcome> {
+    match &arguments.command {
+        MaskCommand::Fit(arguments) => fit::run(arguments, console),
+        MaskCommand::Score(arguments) => score::run(arguments, console),
+        MaskCommand::Metrics(arguments) => metrics::run(arguments, console),
+        MaskCommand::Evaluate(arguments) => evaluate::run(arguments, console),
+        MaskCommand::Report(arguments) => report::run(arguments, console),
+    }
+}
+
+/// The images of a list that could not be used: each is named, and the others go on.
+struct Failures {
+    console: Console,
+    count: usize,
+}
+
+impl Failures {
+    fn new(console: Console) -> Self {
+        Self { console, count: 0 }
+    }
+
+    /// One more.
+    fn add(&mut self, error: &Error) {
+        self.count += 1;
+        if self.count <= NAMED_FAILURES {
+            self.console.warn(plain(&error.to_string()));
+        }
+    }
+
+    /// An error if there were any, which says what became of the others.
+    fn finish(self, total: usize, others: impl Display) -> Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        if self.count > NAMED_FAILURES {
+            self.console.note(format_args!("… and {} more", count((self.count - NAMED_FAILURES) as u64)));
+        }
+        bail!("{} of {} could not be used; {others}", count(self.count as u64), plural(total as u64, "image"))
+    }
+}
+
+/// A bar where something may move.
+struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    fn new(console: Console, total: usize) -> Self {
+        Self(console.is_lively().then(|| {
+            let style = ProgressStyle::with_template("  {wide_bar} {human_pos} of {human_len} images, {eta} left");
+            ProgressBar::new(total as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        }))
+    }
+
+    fn add(&self, images: usize) {
+        if let Some(bar) = &self.0 {
+            bar.inc(images as u64);
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A name as a cell of a CSV file.
+fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::csv_cell;
+
+    #[test]
+    fn names_are_quoted_where_they_must_be() {
+        assert_eq!(csv_cell("2007_000033"), "2007_000033");
+        assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

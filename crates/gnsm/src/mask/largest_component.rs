@@ -1,0 +1,115 @@
+//! `largest-component`: a mask is odd if the largest piece of one of its classes is unusually large or small for that class.
+//!
+//! For each foreground class of the mask, the share of the image that its largest connected component takes up is compared with
+//! those of the training masks that have the class: −log of the two-sided tail, in nats. The score is that of the oddest class.
+//!
+//! - Which class it is counts for nothing, unless no training mask has it: then it costs log(n + 1), the rule of succession over all n masks.
+//! - A mask without foreground costs −log((1 + m) / (1 + n)), where m training masks have none either.
+//!
+//! The model keeps the sorted sizes of each class.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::components::largest_components;
+use super::detector::{MaskDetector, MaskMethod, Setup};
+use super::grid::Mask;
+use super::sample::Sample;
+use super::tail::Tail;
+use crate::container::Tensors;
+use crate::error::Result;
+
+/// The method; it has no settings.
+#[derive(Debug, Clone, Copy)]
+pub struct LargestComponent;
+
+#[derive(Debug)]
+struct Fitted {
+    /// The sizes of each foreground class, from class 1 on.
+    sizes: Vec<Tail>,
+    stored: Stored,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    /// Training masks.
+    masks: usize,
+    /// Those without foreground.
+    empty: usize,
+    /// Those that have each foreground class, from class 1 on.
+    masks_of_class: Vec<usize>,
+}
+
+impl MaskMethod for LargestComponent {
+    fn name(&self) -> &'static str {
+        "largest-component"
+    }
+
+    fn fit(&self, training: &[Sample], validation: &[Sample], setup: &Setup) -> Result<Box<dyn MaskDetector>> {
+        let samples: Vec<&Sample> = training.iter().chain(validation).collect();
+        let found: Vec<Vec<(usize, f64)>> = samples.par_iter().map(|sample| sizes(&sample.mask)).collect();
+        let mut of_class = vec![Vec::new(); setup.classes - 1];
+        for (class, size) in found.iter().flatten() {
+            of_class[class - 1].push(*size);
+        }
+        let stored = Stored {
+            masks: samples.len(),
+            empty: found.iter().filter(|sizes| sizes.is_empty()).count(),
+            masks_of_class: of_class.iter().map(Vec::len).collect(),
+        };
+        Ok(Box::new(Fitted { sizes: of_class.into_iter().map(Tail::fit).collect(), stored }))
+    }
+
+    fn load(
+        &self,
+        content: serde_json::Value,
+        tensors: &mut Tensors,
+        setup: &Setup,
+    ) -> std::result::Result<Box<dyn MaskDetector>, String> {
+        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
+        let counts = &stored.masks_of_class;
+        if counts.len() + 1 != setup.classes || counts.iter().chain([&stored.empty]).any(|n| *n > stored.masks) {
+            return Err("the numbers of masks of each class do not fit".into());
+        }
+        let sizes = counts.iter().zip(1..).map(|(n, class)| Tail::load(tensors, &tensor_name(class), *n));
+        let sizes = sizes.collect::<std::result::Result<_, _>>()?;
+        Ok(Box::new(Fitted { sizes, stored }))
+    }
+}
+
+impl Fitted {
+    fn surprise(&self, mask: &Mask) -> f64 {
+        let masks = (1 + self.stored.masks) as f64;
+        let of_class = |(class, size): (usize, f64)| match self.sizes.get(class - 1) {
+            Some(tail) if !tail.is_empty() => tail.surprise(size),
+            _ => masks.ln(),
+        };
+        let empty = (masks / (1 + self.stored.empty) as f64).ln();
+        sizes(mask).into_iter().map(of_class).reduce(f64::max).unwrap_or(empty)
+    }
+}
+
+impl MaskDetector for Fitted {
+    fn score(&self, samples: &[Sample]) -> Vec<f64> {
+        samples.par_iter().map(|sample| self.surprise(&sample.mask)).collect()
+    }
+
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
+        for (tail, class) in self.sizes.iter().zip(1..) {
+            tail.save(tensors, &tensor_name(class));
+        }
+        serde_json::json!(self.stored)
+    }
+}
+
+fn tensor_name(class: usize) -> String {
+    format!("sizes.{class}")
+}
+
+/// The foreground classes of a mask, and the share of it that the largest component of each takes up.
+fn sizes(mask: &Mask) -> Vec<(usize, f64)> {
+    let largest = largest_components(mask);
+    let present = largest.iter().enumerate().skip(1).filter(|(_, size)| **size > 0);
+    present.map(|(class, size)| (class, *size as f64 / mask.cells().len() as f64)).collect()
+}

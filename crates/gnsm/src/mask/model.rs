@@ -1,0 +1,169 @@
+//! A mask model: how masks are prepared, the fitted detector and its calibration. This is what is saved, loaded and given masks to score.
+//!
+//! The file is the container of table models under another name; `docs/format.md` has its contents.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::BACKGROUND;
+use super::detector::{MaskDetector, MaskMethod, Setup, method_named};
+use super::read::MaskFolder;
+use super::sample::{Preparation, Sample};
+use crate::container::{self, Contents, MASK_MODEL, Tensors};
+use crate::error::{Error, Result};
+use crate::model::{FEWEST_ROWS, Scored, deal};
+use crate::threshold::Calibration;
+
+/// A fitted model.
+#[derive(Debug)]
+pub struct MaskModel {
+    preparation: Preparation,
+    method: &'static str,
+    detector: Box<dyn MaskDetector>,
+    calibration: Calibration,
+    report: MaskReport,
+    hash: Option<String>,
+}
+
+/// What a fit was done on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaskReport {
+    /// Masks that trained, validated and calibrated.
+    pub masks: [u64; 3],
+    /// The seed.
+    pub seed: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    preparation: Preparation,
+    method: String,
+    detector: serde_json::Value,
+    calibration: Calibration,
+    report: MaskReport,
+}
+
+impl MaskModel {
+    /// Learns from samples that were read with `preparation`.
+    ///
+    /// A tenth is held out for what a method has to choose, another tenth to calibrate p-values. Where the preparation leaves the number of classes
+    /// open, it is one more than the highest class of any sample.
+    pub fn fit(samples: Vec<Sample>, preparation: Preparation, method: &dyn MaskMethod, seed: u64) -> Result<Self> {
+        preparation.validate()?;
+        if samples.len() < FEWEST_ROWS {
+            return Err(Error::fit(
+                format!("there are {} masks to learn from", samples.len()),
+                format!("give at least {FEWEST_ROWS}"),
+            ));
+        }
+        let highest = samples.iter().flat_map(|sample| sample.mask.cells()).copied().max().unwrap_or(BACKGROUND);
+        if highest == BACKGROUND {
+            return Err(Error::fit(
+                "no mask has any foreground",
+                "give other masks; if 255 is a class of yours and not void, say --void none",
+            ));
+        }
+        let classes = preparation.classes.unwrap_or(u32::from(highest) + 1).max(u32::from(highest) + 1);
+        let preparation = Preparation { classes: Some(classes), ..preparation };
+        let order = deal((0..samples.len()).collect(), seed);
+        let mut samples: Vec<Option<Sample>> = samples.into_iter().map(Some).collect();
+        let [training, validation, calibration] =
+            order.map(|part| part.into_iter().filter_map(|index| samples[index].take()).collect::<Vec<Sample>>());
+        let setup = Setup { classes: classes as usize, seed };
+        let detector = method.fit(&training, &validation, &setup)?;
+        let scores = detector.score(&calibration);
+        let calibration_scores = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
+        let masks = [training, validation, calibration].map(|part| part.len() as u64);
+        let report = MaskReport { masks, seed };
+        Ok(Self { preparation, method: method.name(), detector, calibration: calibration_scores, report, hash: None })
+    }
+
+    /// A score and p-value for each name, on all threads; each comes or fails by itself.
+    pub fn score(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Scored>> {
+        let mut samples = Vec::new();
+        let read = self.preparation.read(folder, names);
+        let read: Vec<Result<()>> = read.into_iter().map(|sample| sample.map(|sample| samples.push(sample))).collect();
+        // There is a score for every sample that was read.
+        let mut scores = self.detector.score(&samples).into_iter();
+        let mut scored = |()| {
+            let score = scores.next().unwrap_or(f64::NAN);
+            Scored { score, p_value: self.calibration.p_value(score) }
+        };
+        read.into_iter().map(|outcome| outcome.map(&mut scored)).collect()
+    }
+
+    /// Writes a model file, beside, then renamed.
+    pub fn save(&mut self, path: &Path) -> Result<()> {
+        let mut tensors = Tensors::default();
+        let content = Content {
+            preparation: self.preparation,
+            method: self.method.to_owned(),
+            detector: self.detector.save(&mut tensors),
+            calibration: self.calibration.clone(),
+            report: self.report.clone(),
+        };
+        self.hash = Some(container::write(path, MASK_MODEL, &content, &tensors)?);
+        Ok(())
+    }
+
+    /// Reads a model file of one of these methods.
+    pub fn load(path: &Path, methods: &[&dyn MaskMethod]) -> Result<Self> {
+        let contents = container::read(path, MASK_MODEL)?;
+        Self::from_contents(contents, methods).map_err(|problem| Error::ModelFile {
+            path: path.to_path_buf(),
+            problem: format!("its contents do not fit together ({problem})"),
+            advice: "fit again".into(),
+        })
+    }
+
+    fn from_contents(contents: Contents, methods: &[&dyn MaskMethod]) -> std::result::Result<Self, String> {
+        let Contents { content, mut tensors, blake3 } = contents;
+        let content: Content = serde_json::from_str(&content).map_err(|error| error.to_string())?;
+        content.calibration.validate()?;
+        content.preparation.validate().map_err(|error| error.to_string())?;
+        let classes = content.preparation.classes.ok_or("the number of classes is missing")? as usize;
+        let method = method_named(methods, &content.method).map_err(|error| error.to_string())?;
+        let setup = Setup { classes, seed: content.report.seed };
+        let detector = method.load(content.detector, &mut tensors, &setup)?;
+        Ok(Self {
+            preparation: content.preparation,
+            method: method.name(),
+            detector,
+            calibration: content.calibration,
+            report: content.report,
+            hash: Some(blake3),
+        })
+    }
+
+    /// How masks are prepared; the number of classes is set.
+    pub fn preparation(&self) -> Preparation {
+        self.preparation
+    }
+
+    /// The method's name.
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The held-out scores.
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// What the fit was done on.
+    pub fn report(&self) -> &MaskReport {
+        &self.report
+    }
+
+    /// The hash of the file this model was read from or written to.
+    pub fn hash(&self) -> Option<&str> {
+        self.hash.as_deref()
+    }
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

@@ -1,0 +1,185 @@
+//! Masks and images from PNG and JPEG files.
+//!
+//! A mask's class is the value in the file, not the colour that a palette shows for it: palette and grey PNGs of 1 to 8 bits are read, all
+//! others refused by name. An image may be any PNG or JPEG; it becomes red, green and blue of 8 bits, and transparency is left out.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use png::{BitDepth, ColorType, Transformations};
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use super::grid::{Grid, Image, Mask, Size};
+use crate::error::{Error, Place, Result};
+
+/// The longest side of a picture; a damaged header can claim anything.
+const LONGEST: usize = 1 << 14;
+/// The endings that an image may have, in the order in which they are looked for.
+const IMAGE_ENDINGS: [&str; 6] = ["jpg", "jpeg", "png", "JPG", "JPEG", "PNG"];
+
+/// Where the masks of a list are, and their images if they are to be looked at.
+#[derive(Debug, Clone, Default)]
+pub struct MaskFolder {
+    /// The folder with `NAME.png`.
+    pub masks: PathBuf,
+    /// The folder with `NAME.jpg` or `NAME.png`.
+    pub images: Option<PathBuf>,
+}
+
+impl MaskFolder {
+    /// The file of a mask.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.masks.join(format!("{name}.png"))
+    }
+
+    /// The mask of that name; its image, if there is a folder for images, must be readable and of the same size.
+    pub fn read(&self, name: &str) -> Result<Mask> {
+        let mask = read_mask(&self.file(name))?;
+        if let Some(folder) = &self.images {
+            let image = read_image(&image_file(folder, name)?)?;
+            if image.shape() != mask.shape() {
+                let sizes = [Size(mask.shape()), Size(image.shape())];
+                let problem = format!("has {} pixels, its image {}", sizes[0], sizes[1]);
+                return Err(bad(&self.file(name), problem, "give pairs of one size"));
+            }
+        }
+        Ok(mask)
+    }
+}
+
+/// The file of an image, by any of the endings that one may have.
+pub fn image_file(folder: &Path, name: &str) -> Result<PathBuf> {
+    let mut candidates = IMAGE_ENDINGS.iter().map(|ending| folder.join(format!("{name}.{ending}")));
+    candidates.find(|path| path.is_file()).ok_or_else(|| {
+        let problem = "there is no such image, nor one that ends in .jpeg or .png";
+        bad(&folder.join(format!("{name}.jpg")), problem, "look at the folder and the list")
+    })
+}
+
+/// Reads a mask.
+pub fn read_mask(path: &Path) -> Result<Mask> {
+    mask_of_png(&read(path)?).map_err(|(problem, advice)| bad(path, problem, advice))
+}
+
+/// Reads an image.
+pub fn read_image(path: &Path) -> Result<Image> {
+    let bytes = read(path)?;
+    let image = if bytes.starts_with(&[0xff, 0xd8]) { image_of_jpeg(&bytes) } else { image_of_png(&bytes) };
+    image.map_err(|(problem, advice)| bad(path, problem, advice))
+}
+
+/// An image as the bytes of a PNG file.
+pub fn png_of_image(image: &Image) -> Result<Vec<u8>> {
+    let [height, width] = image.shape();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_depth(BitDepth::Eight);
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(bytemuck::cast_slice(image.cells()))?;
+        writer.finish()
+    });
+    written.map_err(|error| Error::schema(format!("a picture cannot be written ({error})"), "look at its size"))?;
+    Ok(bytes)
+}
+
+/// What is wrong with a file, and what to do.
+type Refusal = (String, &'static str);
+
+const DAMAGED: &str = "the file is damaged or cut short; restore it from a copy";
+const CLASSES_ONLY: &str = "save each pixel's class in a PNG with a palette or 8 bits of grey";
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| Error::io(path, error))
+}
+
+fn bad(path: &Path, problem: impl Into<String>, advice: &str) -> Error {
+    let place = Place { file: path.display().to_string(), ..Place::default() };
+    Error::data(place, problem, advice)
+}
+
+fn mask_of_png(bytes: &[u8]) -> std::result::Result<Mask, Refusal> {
+    if bytes.starts_with(&[0xff, 0xd8]) {
+        return Err(("is a JPEG, which does not keep classes".into(), CLASSES_ONLY));
+    }
+    let Picture { shape: [height, width], color, depth, bytes } = decode_png(bytes, Transformations::IDENTITY)?;
+    let bits = match (color, depth) {
+        (ColorType::Indexed | ColorType::Grayscale, BitDepth::One) => 1,
+        (ColorType::Indexed | ColorType::Grayscale, BitDepth::Two) => 2,
+        (ColorType::Indexed | ColorType::Grayscale, BitDepth::Four) => 4,
+        (ColorType::Indexed | ColorType::Grayscale, BitDepth::Eight) => 8,
+        (_, BitDepth::Sixteen) => return Err(("has 16 bits a channel".into(), CLASSES_ONLY)),
+        (ColorType::GrayscaleAlpha, _) => return Err(("has transparency".into(), CLASSES_ONLY)),
+        _ => return Err(("holds colours, not classes".into(), CLASSES_ONLY)),
+    };
+    // Rows start at whole bytes, the first pixel in the highest bits.
+    let row_bytes = (width * bits).div_ceil(8);
+    let labels = bytes.chunks(row_bytes).flat_map(|row| {
+        let pixel = |x: usize| {
+            let bit = x * bits;
+            (row[bit / 8] >> (8 - bits - bit % 8)) & (0xff >> (8 - bits))
+        };
+        (0..width).map(pixel).collect::<Vec<u8>>()
+    });
+    Grid::new([height, width], labels.collect()).ok_or_else(|| ("has no pixels".into(), DAMAGED))
+}
+
+fn image_of_png(bytes: &[u8]) -> std::result::Result<Image, Refusal> {
+    let Picture { shape, color, bytes, .. } = decode_png(bytes, Transformations::normalize_to_color8())?;
+    let cells: Vec<[u8; 3]> = match color {
+        ColorType::Grayscale => bytes.iter().map(|grey| [*grey; 3]).collect(),
+        ColorType::GrayscaleAlpha => bytes.as_chunks::<2>().0.iter().map(|[grey, _]| [*grey; 3]).collect(),
+        ColorType::Rgba => bytes.as_chunks::<4>().0.iter().map(|[r, g, b, _]| [*r, *g, *b]).collect(),
+        ColorType::Rgb | ColorType::Indexed => bytes.as_chunks::<3>().0.to_vec(),
+    };
+    Grid::new(shape, cells).ok_or_else(|| ("has no pixels".into(), DAMAGED))
+}
+
+/// A decoded PNG; each row starts at a whole byte.
+struct Picture {
+    shape: [usize; 2],
+    color: ColorType,
+    depth: BitDepth,
+    bytes: Vec<u8>,
+}
+
+fn decode_png(bytes: &[u8], transformations: Transformations) -> std::result::Result<Picture, Refusal> {
+    let refuse = |error: png::DecodingError| (format!("is not readable as a PNG ({error})"), DAMAGED);
+    let mut decoder = png::Decoder::new(Cursor::new(bytes));
+    decoder.set_transformations(transformations);
+    let info = decoder.read_header_info().map_err(refuse)?;
+    let shape = [info.height as usize, info.width as usize];
+    check_size(shape)?;
+    let mut reader = decoder.read_info().map_err(refuse)?;
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap_or(0)];
+    let frame = reader.next_frame(&mut pixels).map_err(refuse)?;
+    Ok(Picture { shape, color: frame.color_type, depth: frame.bit_depth, bytes: pixels })
+}
+
+fn image_of_jpeg(bytes: &[u8]) -> std::result::Result<Image, Refusal> {
+    let refuse = |problem: String| (format!("is not readable as a JPEG ({problem})"), DAMAGED);
+    // Strict, or else what is cut short comes out grey.
+    let options = DecoderOptions::default()
+        .jpeg_set_out_colorspace(ColorSpace::RGB)
+        .set_strict_mode(true)
+        .set_max_width(LONGEST)
+        .set_max_height(LONGEST);
+    let mut decoder = JpegDecoder::new_with_options(Cursor::new(bytes), options);
+    let pixels = decoder.decode().map_err(|error| refuse(error.to_string()))?;
+    let info = decoder.info().ok_or_else(|| refuse("no size".into()))?;
+    let shape = [usize::from(info.height), usize::from(info.width)];
+    Grid::new(shape, pixels.as_chunks::<3>().0.to_vec()).ok_or_else(|| refuse("no pixels".into()))
+}
+
+fn check_size(shape: [usize; 2]) -> std::result::Result<(), Refusal> {
+    if shape.iter().any(|length| *length > LONGEST) {
+        return Err((format!("claims {} pixels", Size(shape)), "give pictures of at most 16,384 pixels a side"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

@@ -1,0 +1,77 @@
+//! A mask as a detector sees it: void is background, every class is one of K, and the size is the model's.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::grid::Mask;
+use super::read::MaskFolder;
+use super::{BACKGROUND, VOID};
+use crate::error::{Error, Place, Result};
+
+/// What a detector learns from and scores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// The mask.
+    pub mask: Mask,
+}
+
+/// How masks become samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preparation {
+    /// The label that becomes background.
+    pub void: Option<u8>,
+    /// The number of classes; a label that is not below it is an error. Without it, all labels are classes.
+    pub classes: Option<u32>,
+    /// The height and width that masks are brought to, by nearest neighbour; as they are stored without it.
+    pub size: Option<u32>,
+}
+
+impl Default for Preparation {
+    fn default() -> Self {
+        Self { void: Some(VOID), classes: None, size: None }
+    }
+}
+
+impl Preparation {
+    /// Names the setting that is out of its range.
+    pub fn validate(&self) -> Result<()> {
+        if let Some(classes) = self.classes
+            && !(2..=256).contains(&classes)
+        {
+            return Err(Error::config("classes", format!("is {classes}, must lie between 2 and 256")));
+        }
+        if let Some(size) = self.size
+            && !(1..=4096).contains(&size)
+        {
+            return Err(Error::config("size", format!("is {size}, must lie between 1 and 4096")));
+        }
+        Ok(())
+    }
+
+    /// Reads the samples of these names, on all threads; each comes or fails by itself.
+    pub fn read(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Sample>> {
+        names.par_iter().map(|name| self.sample(folder, name)).collect()
+    }
+
+    fn sample(&self, folder: &MaskFolder, name: &str) -> Result<Sample> {
+        let mut mask = folder.read(name)?;
+        for label in mask.cells_mut() {
+            if Some(*label) == self.void {
+                *label = BACKGROUND;
+            }
+        }
+        let highest = mask.cells().iter().copied().max().unwrap_or(BACKGROUND);
+        if let Some(classes) = self.classes
+            && u32::from(highest) >= classes
+        {
+            let place = Place { file: folder.file(name).display().to_string(), ..Place::default() };
+            let problem = format!("holds class {highest}, and classes are 0 to {}", classes - 1);
+            return Err(Error::data(place, problem, "mend the mask, or fit with more --classes"));
+        }
+        if let Some(resized) = self.size.and_then(|size| mask.resized([size as usize; 2])) {
+            mask = resized;
+        }
+        Ok(Sample { mask })
+    }
+}
