@@ -2,4 +2,5 @@
 
 pub mod protocol;
 pub mod tabular;
+pub mod summary;
 mod paper;

@@ -3,7 +3,6 @@
 //! `raw.csv` is appended to and never rewritten, so a run that was stopped goes on where it was; `summary.md` follows from it alone.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,8 +13,8 @@ use gnsm::error::{Error, Result};
 use gnsm::metrics::{auroc, average_precision};
 use gnsm::train::{Run, Silent};
 
-use crate::paper;
 use crate::protocol::{DataSet, Split};
+use crate::summary::summarise;
 
 const HEADER: &str = "dataset,method,seed,ap,auroc,fit_seconds,score_seconds,peak_mb";
 
@@ -30,6 +29,8 @@ pub struct Options {
     pub methods: Vec<(String, Method)>,
     /// Seeds 0 to this, exclusive.
     pub seeds: u64,
+    /// Whether all seeds take the split of seed 0.
+    pub one_split: bool,
     /// The folder for `raw.csv` and `summary.md`.
     pub out: PathBuf,
 }
@@ -79,7 +80,7 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
             if missing(seed, &done) == 0 {
                 continue;
             }
-            let split = data.split(seed)?;
+            let split = data.split(if options.one_split { 0 } else { seed })?;
             for (method_name, method) in &options.methods {
                 if !done.insert((name.clone(), method_name.clone(), seed)) {
                     continue;
@@ -177,61 +178,6 @@ fn from_csv(text: &str) -> Option<Line> {
     })
 }
 
-/// Mean and standard deviation over the seeds (of the population, as NumPy's default).
-fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt())
-}
-
-/// The summary's text: AP beside the paper's figures, AUROC, seconds and memory.
-pub fn summarise(lines: &[Line]) -> String {
-    let ordered = |of: fn(&Line) -> &String| {
-        let mut seen: Vec<&String> = Vec::new();
-        for line in lines {
-            if !seen.contains(&of(line)) {
-                seen.push(of(line));
-            }
-        }
-        seen
-    };
-    let (sets, methods) = (ordered(|line| &line.dataset), ordered(|line| &line.method));
-    let cell = |set: &str, method: &str, of: fn(&Line) -> f64| {
-        let values: Vec<f64> =
-            lines.iter().filter(|line| line.dataset == set && line.method == method).map(of).collect();
-        (!values.is_empty()).then(|| (mean_and_deviation(&values), values.len()))
-    };
-    let mut text = String::new();
-    let mut section = |title: &str, of: fn(&Line) -> f64, decimals: usize, with_paper: bool| {
-        let _ = writeln!(text, "## {title}\n");
-        let mut head: Vec<String> = vec!["set".into()];
-        head.extend(methods.iter().map(ToString::to_string));
-        if with_paper {
-            head.extend(paper::METHODS.iter().map(|method| format!("paper: {method}")));
-        }
-        let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
-        for set in &sets {
-            let mut row = vec![(*set).clone()];
-            row.extend(methods.iter().map(|method| match cell(set, method, of) {
-                Some(((mean, deviation), n)) if n > 1 => format!("{mean:.decimals$} ± {deviation:.decimals$}"),
-                Some(((mean, _), _)) => format!("{mean:.decimals$}"),
-                None => "–".into(),
-            }));
-            if with_paper {
-                row.extend(paper::average_precision(set));
-            }
-            let _ = writeln!(text, "| {} |", row.join(" | "));
-        }
-        text.push('\n');
-    };
-    section("Average precision, %", |line| line.ap, 2, true);
-    section("AUROC, %", |line| line.auroc, 2, false);
-    section("Seconds to fit", |line| line.fit_seconds, 1, false);
-    section("Seconds to score the test rows", |line| line.score_seconds, 2, false);
-    section("Peak memory, MB", |line| line.peak_mb, 0, false);
-    text
-}
-
 /// Lets the system's peak start again from what is in use now.
 fn reset_peak() {
     // Only Linux has this, and may refuse it; the peak is then the process's own.
@@ -279,11 +225,5 @@ mod tests {
         assert_eq!(read_lines(&path).expect("read").len(), 1);
         assert_eq!(std::fs::read_to_string(&path).expect("read"), whole);
         std::fs::remove_dir_all(&folder).expect("removed");
-    }
-
-    #[test]
-    fn the_summary_stands_beside_the_paper() {
-        let text = summarise(&[line("bank", "gnsm", 0, 70.0), line("bank", "gnsm", 1, 72.0)]);
-        assert!(text.contains("| bank | 71.00 ± 1.00 | 63.24 ± 1.74 | 66.52 ± 0.57 |"), "{text}");
     }
 }

@@ -243,9 +243,15 @@ pub struct BenchTabularArguments {
     /// Seeds 0 to N − 1, each with a split and a fit of its own.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub seeds: u64,
+    /// Take the split of seed 0 for all seeds: what then varies is the fit alone.
+    #[arg(long)]
+    pub one_split: bool,
     /// The settings of gnsm, dsvdd and dagmm.
     #[arg(long, value_enum, default_value_t = Preset::Fast)]
     pub preset: Preset,
+    /// A TOML file with settings of gnsm in place of the preset's.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
     /// Train gnsm, dsvdd and dagmm for this many steps at the most.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<NonZeroU64>,

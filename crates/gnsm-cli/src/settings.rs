@@ -20,8 +20,7 @@ pub fn method(arguments: &MethodArguments) -> Result<Method> {
         bail!("--head is for the method gnsm, not for {}", method.name());
     }
     if let Some(path) = &arguments.config {
-        let changes: Value = read_toml(path)?;
-        method = with_changes(&method, changes).with_context(|| path.display().to_string())?;
+        method = with_file(&method, path)?;
     }
     method.validate()?;
     Ok(method)
@@ -78,6 +77,11 @@ pub fn of_method(method: &Method) -> Result<Value> {
     // By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
     let mut value: Value = serde_json::from_str(&serde_json::to_string(method)?)?;
     Ok(value["settings"].take())
+}
+
+/// The method with the settings of a TOML file in place of its own.
+pub fn with_file(method: &Method, path: &Path) -> Result<Method> {
+    with_changes(method, read_toml(path)?).with_context(|| path.display().to_string())
 }
 
 fn with_changes(method: &Method, changes: Value) -> Result<Method> {

@@ -27,6 +27,7 @@ fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcom
         sets: arguments.sets.clone(),
         methods,
         seeds: arguments.seeds,
+        one_split: arguments.one_split,
         out: arguments.out.clone(),
     };
     tabular::run(&options, &mut |line| {
@@ -52,6 +53,9 @@ fn method(name: &str, arguments: &BenchTabularArguments) -> Result<Method> {
     let mut method = settings::with_preset(Method::named(base)?, arguments.preset)?;
     if let (Method::Gnsm(config), PAPER_HEAD) = (&mut method, name) {
         *config = config.with_paper_head();
+    }
+    if let (Method::Gnsm(_), Some(path)) = (&method, &arguments.config) {
+        method = settings::with_file(&method, path)?;
     }
     let steps = match &mut method {
         Method::Gnsm(config) => Some(&mut config.training.steps),
