@@ -7,6 +7,7 @@
 mod bins;
 mod eigen;
 mod stored_rows;
+mod value_graph;
 
 mod marginals;
 mod row_count;
@@ -16,6 +17,7 @@ mod ecod;
 mod isolation_forest;
 mod knn;
 mod cbrw;
+mod homophily;
 mod ocsvm;
 mod comprex;
 
@@ -28,16 +30,18 @@ use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 
-pub use cbrw::{Cbrw, CbrwConfig};
+pub use cbrw::Cbrw;
 pub use comprex::Comprex;
 pub use ecod::Ecod;
 pub use gmm::Gmm;
+pub use homophily::Homophily;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
 pub use knn::{Distance, Knn, KnnConfig};
 pub use marginals::Marginals;
 pub use ocsvm::{OcSvm, OcSvmConfig};
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
+pub use value_graph::{ValueWalk, WalkConfig};
 
 /// Rows that a thread takes at a time.
 const ROWS_PER_TASK: usize = 256;
