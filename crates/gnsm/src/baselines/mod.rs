@@ -97,10 +97,16 @@ fn map_rows(rows: &Encoded, value: impl Fn(&[u32], &[f32]) -> f64 + Sync) -> Vec
 
 /// All rows to fit on: the distinct ones, and how often each occurs.
 fn rows_to_fit(training: &Encoded, validation: &Encoded) -> Result<(Encoded, Vec<f64>)> {
-    if training.n_rows() + validation.n_rows() == 0 {
-        return Err(Error::fit("there are no rows to learn from", "give at least one"));
-    }
+    check_rows(training, validation)?;
     Ok(training.concat(validation).counted())
+}
+
+/// The number of rows to fit on, at least one.
+fn check_rows(training: &Encoded, validation: &Encoded) -> Result<usize> {
+    match training.n_rows() + validation.n_rows() {
+        0 => Err(Error::fit("there are no rows to learn from", "give at least one")),
+        n_rows => Ok(n_rows),
+    }
 }
 
 /// −log of the rule of succession's probability for something that n rows never showed.
