@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular
+.PHONY: check format lint test doc readme bench-tabular bench-baselines
 
 check: format lint test doc readme
 
@@ -22,3 +22,14 @@ readme:
 # The paper's Table 2, all methods, five seeds. GNSM_SHARED names the folder with the data.
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
+
+# The classic detectors beside scikit-learn and PyOD: parity, then speed..
+bench-baselines: target/venv
+	cargo build --release -p gnsm-bench --example rivals
+	target/venv/bin/python crates/gnsm-bench/reference/rivals.py parity $${GNSM_SHARED:-../shared}/data/tabular
+	target/venv/bin/python crates/gnsm-bench/reference/rivals.py speed $${GNSM_SHARED:-../shared}/data/tabular
+
+target/venv: crates/gnsm-bench/reference/requirements.txt
+	python3 -m venv target/venv
+	target/venv/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements.txt
+	touch target/venv

@@ -9,8 +9,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::baselines::{
-    Cbrw, CbrwConfig, Comprex, Dagmm, DagmmConfig, Dsvdd, DsvddConfig, Ecod, Gmm, IsolationForest,
+    Cbrw, Comprex, Dagmm, DagmmConfig, Dsvdd, DsvddConfig, Ecod, Gmm, Homophily, IsolationForest,
     IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, OcSvm, OcSvmConfig, Pca, PcaConfig, RowCount,
+    WalkConfig,
 };
 use crate::container::Tensors;
 use crate::density::MixtureConfig;
@@ -183,7 +184,9 @@ methods! {
     /// The distance to the k-th nearest training row.
     "knn": Knn(KnnConfig) => Knn;
     /// Coupled biased random walks between values that occur together.
-    "cbrw": Cbrw(CbrwConfig) => Cbrw;
+    "cbrw": Cbrw(WalkConfig) => Cbrw;
+    /// The same walk, drawn to where odd values keep company.
+    "homophily": Homophily(WalkConfig) => Homophily;
     /// A one-class support vector machine.
     "ocsvm": OcSvm(OcSvmConfig) => OcSvm;
     /// The length of a row in patterns of the training rows.
@@ -265,6 +268,7 @@ mod tests {
             ("knn", "neighbour", 0.into()),
             ("knn", "most_rows", 0.into()),
             ("cbrw", "damping", 1.0.into()),
+            ("homophily", "damping", (-0.5).into()),
             ("ocsvm", "nu", 0.0.into()),
             ("ocsvm", "gamma", serde_json::Value::from(-1.0)),
             ("ocsvm", "tolerance", 0.0.into()),

@@ -10,23 +10,22 @@
 //!
 //! - A missing number is the mean, 0, and its absence is a category of its group.
 //! - An unseen category leaves its group's places at 0, and adds log(n + 1) to the score.
-//! - Rows that would take more than 128 MB as one-hots are fitted on a sample in proportion to their counts.
+//! - More than 2²⁵ cells of distinct rows are fitted on by a sample in proportion to their counts.
 
 use serde::{Deserialize, Serialize};
 
 use super::{ScoreByCell, check_row_count, check_width, encode_one_hot, rows_to_fit, sample_rows, unseen_surprise};
 use crate::container::Tensors;
-use crate::density::{GaussianMixture, MixtureConfig, Rows};
+use crate::density::{ByColumn, GaussianMixture, MixtureConfig, SparseRows};
 use crate::detector::{Detector, Split};
+use crate::embed::n_cells;
 use crate::encode::Encoded;
 use crate::error::Result;
 use crate::layout::{Layout, UNSEEN};
 use crate::train::Run;
 
-/// Values of all one-hot rows that are fitted on, at the most.
-const MOST_VALUES: usize = 1 << 24;
-/// Rows encoded and scored at a time.
-const BLOCK: usize = 4096;
+/// Cells of all distinct rows that are fitted on, at the most.
+const MOST_ENTRIES: usize = 1 << 25;
 
 /// A mixture over encoded rows.
 #[derive(Debug, Clone)]
@@ -58,9 +57,10 @@ impl Gmm {
         check_width(layout)?;
         let (rows, counts) = rows_to_fit(training, validation)?;
         let n_rows = counts.iter().sum();
-        let (rows, counts) = sample_rows(&rows, &counts, MOST_VALUES / layout.width());
-        let values = encode_one_hot(layout, &rows);
-        let mixture = GaussianMixture::fit(Rows::new(&values, layout.width(), &counts)?, config, seed)?;
+        let (rows, counts) = sample_rows(&rows, &counts, MOST_ENTRIES / n_cells(layout));
+        let (places, values) = entries(layout, &rows);
+        let sparse = SparseRows::new(&places, &values, layout.width(), &counts)?;
+        let mixture = GaussianMixture::fit_sparse(sparse, config, seed)?;
         Ok(Self { config: config.clone(), layout: layout.clone(), n_rows, mixture })
     }
 
@@ -105,6 +105,24 @@ impl Gmm {
     }
 }
 
+/// The places of numbers and one-hots that are not 0, and what they hold: a number or a 1, and 0 for what is missing or unseen.
+fn entries(layout: &Layout, rows: &Encoded) -> (Vec<u32>, Vec<f64>) {
+    let mut places = Vec::with_capacity(rows.n_rows() * n_cells(layout));
+    let mut values = Vec::with_capacity(rows.n_rows() * n_cells(layout));
+    for row in 0..rows.n_rows() {
+        for (place, z) in (0..).zip(rows.numbers(row)) {
+            places.push(place);
+            values.push(if z.is_nan() { 0.0 } else { f64::from(*z) });
+        }
+        for (group, code) in layout.groups().zip(rows.codes(row)) {
+            let is_known = (*code as usize) < group.len();
+            places.push(group.start as u32 + if is_known { *code } else { 0 });
+            values.push(f64::from(is_known));
+        }
+    }
+    (places, values)
+}
+
 impl ScoreByCell for Gmm {
     fn layout(&self) -> &Layout {
         &self.layout
@@ -127,13 +145,11 @@ impl ScoreByCell for Gmm {
 
 impl Detector for Gmm {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
-        let all: Vec<usize> = (0..rows.n_rows()).collect();
-        let mut scores = Vec::with_capacity(rows.n_rows());
-        for block in all.chunks(BLOCK) {
-            let likelihoods = self.mixture.log_likelihoods(&encode_one_hot(&self.layout, &rows.select(block)));
-            scores.extend(block.iter().zip(likelihoods).map(|(row, l)| self.unseen(rows.codes(*row)) - l));
-        }
-        scores
+        let (places, values) = entries(&self.layout, rows);
+        let counts = vec![1.0; rows.n_rows()];
+        let Ok(sparse) = SparseRows::new(&places, &values, self.layout.width(), &counts) else { return Vec::new() };
+        let likelihoods = ByColumn::new(&self.mixture).log_likelihoods(sparse);
+        likelihoods.into_iter().enumerate().map(|(row, l)| self.unseen(rows.codes(row)) - l).collect()
     }
 
     fn split(&self, rows: &Encoded) -> Split {

@@ -8,6 +8,7 @@ mod bins;
 mod deep;
 mod eigen;
 mod stored_rows;
+mod value_graph;
 
 mod marginals;
 mod row_count;
@@ -17,6 +18,7 @@ mod ecod;
 mod isolation_forest;
 mod knn;
 mod cbrw;
+mod homophily;
 mod ocsvm;
 mod comprex;
 mod dsvdd;
@@ -31,19 +33,21 @@ use crate::encode::Encoded;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 
-pub use cbrw::{Cbrw, CbrwConfig};
+pub use cbrw::Cbrw;
 pub use comprex::Comprex;
 pub use dagmm::{Dagmm, DagmmConfig, PaperSet};
 pub use deep::DeepTraining;
 pub use dsvdd::{Dsvdd, DsvddConfig};
 pub use ecod::Ecod;
 pub use gmm::Gmm;
+pub use homophily::Homophily;
 pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
 pub use knn::{Distance, Knn, KnnConfig};
 pub use marginals::Marginals;
 pub use ocsvm::{OcSvm, OcSvmConfig};
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
+pub use value_graph::{ValueWalk, WalkConfig};
 
 pub(crate) use comprex::MOST_CELLS;
 
@@ -101,10 +105,16 @@ fn map_rows(rows: &Encoded, value: impl Fn(&[u32], &[f32]) -> f64 + Sync) -> Vec
 
 /// All rows to fit on: the distinct ones, and how often each occurs.
 fn rows_to_fit(training: &Encoded, validation: &Encoded) -> Result<(Encoded, Vec<f64>)> {
-    if training.n_rows() + validation.n_rows() == 0 {
-        return Err(Error::fit("there are no rows to learn from", "give at least one"));
-    }
+    check_rows(training, validation)?;
     Ok(training.concat(validation).counted())
+}
+
+/// The number of rows to fit on, at least one.
+fn check_rows(training: &Encoded, validation: &Encoded) -> Result<usize> {
+    match training.n_rows() + validation.n_rows() {
+        0 => Err(Error::fit("there are no rows to learn from", "give at least one")),
+        n_rows => Ok(n_rows),
+    }
 }
 
 /// −log of the rule of succession's probability for something that n rows never showed.

@@ -3,6 +3,8 @@
 //! On one-hots the squared Euclidean distance of two rows is 2·(cells whose categories differ) + Σⱼ (xⱼ − yⱼ)², with 0 for a missing number.
 //! It is computed on the codes, without ever making a one-hot. An unseen category differs from every stored one.
 
+use std::ops::AddAssign;
+
 use crate::container::Tensors;
 use crate::encode::Encoded;
 use crate::layout::Layout;
@@ -14,6 +16,9 @@ pub(super) const CHUNK: usize = 1024;
 /// What two different categories add to a squared distance.
 pub(super) const DIFFERENT: f64 = 2.0;
 
+/// Categories of a group, and groups, that fit in a byte; the byte itself stands for all codes beyond.
+const WIDE: usize = 255;
+
 /// Distinct rows and how often each occurs.
 #[derive(Debug, Clone)]
 pub(super) struct StoredRows {
@@ -21,6 +26,8 @@ pub(super) struct StoredRows {
     pub counts: Vec<f64>,
     /// [groups, rows].
     codes: Vec<u32>,
+    /// The same in a byte each, four times as many to an instruction; empty where a group has more than [`WIDE`] categories.
+    bytes: Vec<u8>,
     /// [numbers, rows]; NaN where missing.
     numbers: Vec<f32>,
 }
@@ -30,7 +37,14 @@ impl StoredRows {
         let all = 0..rows.n_rows();
         let codes = (0..layout.n_groups()).flat_map(|group| all.clone().map(move |row| rows.codes(row)[group]));
         let numbers = (0..layout.n_numbers()).flat_map(|number| all.clone().map(move |row| rows.numbers(row)[number]));
-        Self { codes: codes.collect(), numbers: numbers.collect(), counts }
+        Self { codes: codes.collect(), bytes: Vec::new(), numbers: numbers.collect(), counts }.with_bytes(layout)
+    }
+
+    fn with_bytes(mut self, layout: &Layout) -> Self {
+        if layout.n_groups() <= WIDE && (0..layout.n_groups()).all(|group| layout.size(group) <= WIDE) {
+            self.bytes = self.codes.iter().map(|code| to_byte(*code)).collect();
+        }
+        self
     }
 
     /// The number of distinct rows.
@@ -62,15 +76,28 @@ impl StoredRows {
 
     /// How many cells of each row from `start` on have another category.
     pub fn count_differences(&self, start: usize, codes: &[u32], differences: &mut [u32]) {
-        simd(|| {
-            differences.fill(0);
-            for (group, code) in codes.iter().enumerate() {
-                let stored = &self.codes[group * self.len() + start..(group + 1) * self.len()];
-                for (difference, other) in differences.iter_mut().zip(stored) {
-                    *difference += u32::from(other != code);
-                }
-            }
-        });
+        if self.bytes.is_empty() {
+            return simd(
+                #[inline(always)]
+                || {
+                    differences.fill(0);
+                    count_into(&self.codes, self.len(), start, codes.iter().copied(), differences);
+                },
+            );
+        }
+        let mut counts = [0u8; CHUNK];
+        for (chunk, differences) in differences.chunks_mut(CHUNK).enumerate() {
+            simd(
+                #[inline(always)]
+                || {
+                    let counts = &mut counts[..differences.len()];
+                    counts.fill(0);
+                    let codes = codes.iter().map(|code| to_byte(*code));
+                    count_into(&self.bytes, self.len(), start + chunk * CHUNK, codes, counts);
+                    differences.iter_mut().zip(counts).for_each(|(difference, count)| *difference = u32::from(*count));
+                },
+            );
+        }
     }
 
     /// Squared Euclidean distances to each row from `start` on, as many as `squares` has places.
@@ -80,14 +107,19 @@ impl StoredRows {
             let start = start + chunk * CHUNK;
             let differences = &mut differences[..squares.len()];
             self.count_differences(start, codes, differences);
-            for (square, difference) in squares.iter_mut().zip(differences) {
-                *square = DIFFERENT * f64::from(*difference);
-            }
-            for (number, value) in numbers.iter().enumerate() {
-                for (square, other) in squares.iter_mut().zip(self.numbers_from(start, number)) {
-                    *square += squared_difference(*value, *other);
-                }
-            }
+            simd(
+                #[inline(always)]
+                || {
+                    for (square, difference) in squares.iter_mut().zip(differences) {
+                        *square = DIFFERENT * f64::from(*difference);
+                    }
+                    for (number, value) in numbers.iter().enumerate() {
+                        for (square, other) in squares.iter_mut().zip(self.numbers_from(start, number)) {
+                            *square += squared_difference(*value, *other);
+                        }
+                    }
+                },
+            );
         }
     }
 
@@ -112,12 +144,60 @@ impl StoredRows {
         if numbers.iter().any(|number| number.is_infinite()) {
             return Err("tensor `numbers` holds numbers that are not finite".into());
         }
-        Ok(Self { counts, codes, numbers })
+        Ok(Self { counts, codes, bytes: Vec::new(), numbers }.with_bytes(layout))
+    }
+}
+
+fn to_byte(code: u32) -> u8 {
+    code.min(WIDE as u32) as u8
+}
+
+/// Adds 1 for every cell of each row from `start` on that has another category; `stored` is [groups, rows].
+#[inline(always)]
+fn count_into<T: PartialEq + Copy, N: AddAssign + From<bool>>(
+    stored: &[T],
+    n_rows: usize,
+    start: usize,
+    codes: impl Iterator<Item = T>,
+    differences: &mut [N],
+) {
+    for (column, code) in stored.chunks_exact(n_rows).zip(codes) {
+        for (difference, other) in differences.iter_mut().zip(&column[start..]) {
+            *difference += N::from(*other != code);
+        }
     }
 }
 
 /// What two numbers add to a squared distance.
+#[inline(always)]
 pub(super) fn squared_difference(a: f32, b: f32) -> f64 {
     let filled = |value: f32| if value.is_nan() { 0.0 } else { f64::from(value) };
     (filled(a) - filled(b)).powi(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::UNSEEN;
+
+    /// More rows than a chunk, counted in bytes and, with a group too wide for them, in words.
+    #[test]
+    fn differences_are_counted_alike_in_bytes_and_words() {
+        let n_rows = CHUNK + 300;
+        let codes: Vec<u32> = (0..n_rows as u32).flat_map(|row| [row % 5, row * row % 254, row % 3]).collect();
+        let rows = Encoded::new(n_rows, codes, vec![]);
+        for sizes in [vec![5, 255, 3], vec![5, 300, 3]] {
+            let layout = Layout::new(0, sizes);
+            let stored = StoredRows::new(&layout, &rows, vec![1.0; n_rows]);
+            assert_eq!(stored.bytes.is_empty(), layout.size(1) > WIDE);
+            for query in [[0, 4, 1], [4, 253, UNSEEN], [UNSEEN, 254, 2]] {
+                let mut differences = vec![9; n_rows - 7];
+                stored.count_differences(7, &query, &mut differences);
+                for (row, difference) in (7..).zip(differences) {
+                    let expected = rows.codes(row).iter().zip(query).filter(|(a, b)| *a != b).count();
+                    assert_eq!(difference, expected as u32, "row {row}");
+                }
+            }
+        }
+    }
 }

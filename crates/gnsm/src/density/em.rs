@@ -6,6 +6,8 @@
 //! column, from collapsing to a point of infinite density. It stops when the mean log-likelihood changes by less
 //! than the tolerance, as scikit-learn does.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,7 @@ use super::lanes::{LANES, block, log_sum_exp};
 use super::linalg;
 use super::mixture::GaussianMixture;
 use super::rows::{CHUNK, Rows, Stream, generator};
+use super::sparse::SparseRows;
 use crate::error::{Error, Result};
 
 /// A component with less than this share of the rows has died out and is taken away.
@@ -21,6 +24,9 @@ const SMALLEST_SHARE: f64 = 1e-12;
 
 /// At most this many partial sums are kept in the maximisation step.
 const MOST_PARTIAL_SUMS: usize = 64;
+
+/// Values in all of them together, beyond which fewer are kept.
+const MOST_PARTIAL_VALUES: usize = 1 << 24;
 
 /// Rows whose outer products are summed at once; a few hundred stay in the cache.
 const BLOCK_ROWS: usize = 256;
@@ -69,33 +75,73 @@ impl MixtureConfig {
     }
 }
 
+/// Rows of one kind or another, each with its count: what expectation-maximisation has to know of them.
+pub(super) trait Points: Copy + Sync {
+    /// How often each row occurs.
+    fn counts(&self) -> &[f64];
+
+    /// The number of values in a row.
+    fn dimension(&self) -> usize;
+
+    /// Adds a row times `factor` to `sums`.
+    fn add_to(&self, index: usize, factor: f64, sums: &mut [f64]);
+
+    /// The squared distance of a row from a centre, whose squared norm is given.
+    fn squared_distance(&self, index: usize, centre: &[f64], squared_norm: f64) -> f64;
+
+    /// Fills `shares` with cₙ rₙₖ, `[rows, components]`; gives the mean log-likelihood.
+    fn expect(self, mixture: &GaussianMixture, shares: &mut Vec<f64>) -> f64;
+
+    /// The moments of each component under given shares.
+    fn moments(self, shares: &[f64], components: usize) -> Moments;
+}
+
+/// What the rows of each component come to.
+pub(super) struct Moments {
+    /// Nₖ: `[components]`.
+    pub sizes: Vec<f64>,
+    /// μₖ: `[components, dimension]`.
+    pub means: Vec<f64>,
+    /// The lower triangles of Σₙ cₙ rₙₖ (xₙ − μₖ)(xₙ − μₖ)ᵀ: `[components, dimension, dimension]`.
+    pub squares: Vec<f64>,
+}
+
 impl GaussianMixture {
     /// Fits a mixture; the same rows and seed give the same bits.
     pub fn fit(rows: Rows<'_>, config: &MixtureConfig, seed: u64) -> Result<Self> {
-        config.validate()?;
-        let (mut best, mut likelihood) = run(rows, config, seed, 0)?;
-        for start in 1..config.starts {
-            let (other, others_likelihood) = run(rows, config, seed, start)?;
-            if others_likelihood > likelihood {
-                (best, likelihood) = (other, others_likelihood);
-            }
-        }
-        Ok(best)
+        fit(rows, config, seed)
+    }
+
+    /// Fits a mixture on rows that are mostly 0; the same rows and seed give the same bits.
+    pub fn fit_sparse(rows: SparseRows<'_>, config: &MixtureConfig, seed: u64) -> Result<Self> {
+        fit(rows, config, seed)
     }
 }
 
+fn fit(rows: impl Points, config: &MixtureConfig, seed: u64) -> Result<GaussianMixture> {
+    config.validate()?;
+    let (mut best, mut likelihood) = run(rows, config, seed, 0)?;
+    for start in 1..config.starts {
+        let (other, others_likelihood) = run(rows, config, seed, start)?;
+        if others_likelihood > likelihood {
+            (best, likelihood) = (other, others_likelihood);
+        }
+    }
+    Ok(best)
+}
+
 /// One start: the mixture, and the mean log-likelihood in its last expectation step.
-fn run(rows: Rows<'_>, config: &MixtureConfig, seed: u64, start: usize) -> Result<(GaussianMixture, f64)> {
+fn run(rows: impl Points, config: &MixtureConfig, seed: u64, start: usize) -> Result<(GaussianMixture, f64)> {
     let (clusters, components) = kmeans::cluster(rows, config.components, &mut generator(seed, Stream::Start(start)));
-    let mut shares = vec![0.0; rows.len() * components]; // cₙ rₙₖ: [rows, components]
-    for ((shares, &cluster), &count) in shares.chunks_exact_mut(components).zip(&clusters).zip(rows.counts) {
+    let mut shares = vec![0.0; clusters.len() * components]; // cₙ rₙₖ: [rows, components]
+    for ((shares, &cluster), &count) in shares.chunks_exact_mut(components).zip(&clusters).zip(rows.counts()) {
         shares[cluster] = count;
     }
     let mut mixture = maximise(rows, &shares, components, config.regularisation)?;
     let mut likelihood = f64::NEG_INFINITY;
     for _ in 0..config.max_iterations {
         let before = likelihood;
-        likelihood = expect(&mixture, rows, &mut shares);
+        likelihood = rows.expect(&mixture, &mut shares);
         mixture = maximise(rows, &shares, mixture.components(), config.regularisation)?;
         if (likelihood - before).abs() < config.tolerance {
             break;
@@ -104,90 +150,123 @@ fn run(rows: Rows<'_>, config: &MixtureConfig, seed: u64, start: usize) -> Resul
     Ok((mixture, likelihood))
 }
 
-/// Fills `shares` with cₙ rₙₖ, `[rows, components]`; gives the mean log-likelihood.
-fn expect(mixture: &GaussianMixture, rows: Rows<'_>, shares: &mut Vec<f64>) -> f64 {
-    let (dimension, components) = (rows.dimension, mixture.components());
-    let offsets = mixture.offsets();
-    shares.resize(rows.len() * components, 0.0);
-    let sums: Vec<f64> = shares
-        .par_chunks_mut(CHUNK * components)
-        .zip(rows.values.par_chunks(CHUNK * dimension))
-        .zip(rows.counts.par_chunks(CHUNK))
-        .map(|((shares, values), counts)| {
-            let mut sum = 0.0;
-            for ((shares, values), counts) in
-                shares.chunks_mut(LANES * components).zip(values.chunks(LANES * dimension)).zip(counts.chunks(LANES))
-            {
-                let joint = mixture.joint(&block::<LANES>(values, dimension), &offsets);
-                let total = log_sum_exp(&joint);
-                for (lane, (shares, count)) in shares.chunks_exact_mut(components).zip(counts).enumerate() {
-                    sum += count * total[lane];
-                    for (share, terms) in shares.iter_mut().zip(&joint) {
-                        *share = count * (terms[lane] - total[lane]).exp();
+/// The mixture that is most likely under given shares; components without rows are left out.
+fn maximise(rows: impl Points, shares: &[f64], components: usize, regularisation: f64) -> Result<GaussianMixture> {
+    let dimension = rows.dimension();
+    let Moments { sizes, means, squares } = rows.moments(shares, components);
+    let total: f64 = sizes.iter().sum();
+    let alive: Vec<usize> = (0..components).filter(|k| sizes[*k] > SMALLEST_SHARE * total).collect();
+    let whitening = |&k: &usize| {
+        let squares = &squares[k * dimension * dimension..][..dimension * dimension];
+        let covariance: Vec<f64> = squares.iter().map(|sum| sum / sizes[k]).collect();
+        linalg::whitening(&covariance, dimension, regularisation)
+    };
+    Ok(GaussianMixture {
+        dimension,
+        weights: alive.iter().map(|k| sizes[*k] / total).collect(),
+        means: alive.iter().flat_map(|k| &means[k * dimension..][..dimension]).copied().collect(),
+        whitening: alive.par_iter().map(whitening).collect::<Result<Vec<_>>>()?.concat(),
+    })
+}
+
+impl Points for Rows<'_> {
+    fn counts(&self) -> &[f64] {
+        self.counts
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn add_to(&self, index: usize, factor: f64, sums: &mut [f64]) {
+        sums.iter_mut().zip(self.row(index)).for_each(|(sum, value)| *sum += factor * value);
+    }
+
+    fn squared_distance(&self, index: usize, centre: &[f64], _: f64) -> f64 {
+        self.row(index).iter().zip(centre).map(|(a, b)| (a - b) * (a - b)).sum()
+    }
+
+    fn expect(self, mixture: &GaussianMixture, shares: &mut Vec<f64>) -> f64 {
+        let (dimension, components) = (self.dimension, mixture.components());
+        let offsets = mixture.offsets();
+        shares.resize(self.len() * components, 0.0);
+        let sums: Vec<f64> = shares
+            .par_chunks_mut(CHUNK * components)
+            .zip(self.values.par_chunks(CHUNK * dimension))
+            .zip(self.counts.par_chunks(CHUNK))
+            .map(|((shares, values), counts)| {
+                let mut sum = 0.0;
+                for ((shares, values), counts) in shares
+                    .chunks_mut(LANES * components)
+                    .zip(values.chunks(LANES * dimension))
+                    .zip(counts.chunks(LANES))
+                {
+                    let joint = mixture.joint(&block::<LANES>(values, dimension), &offsets);
+                    let total = log_sum_exp(&joint);
+                    for (lane, (shares, count)) in shares.chunks_exact_mut(components).zip(counts).enumerate() {
+                        sum += count * total[lane];
+                        for (share, terms) in shares.iter_mut().zip(&joint) {
+                            *share = count * (terms[lane] - total[lane]).exp();
+                        }
+                    }
+                }
+                sum
+            })
+            .collect();
+        sums.iter().sum::<f64>() / self.total()
+    }
+
+    fn moments(self, shares: &[f64], components: usize) -> Moments {
+        let (dimension, width) = (self.dimension, self.dimension + 1);
+        // For each component Σ cₙ rₙₖ, then Σ cₙ rₙₖ xₙ.
+        let first = sum_over_pieces(self.len(), components * width, |piece, sums| {
+            let (values, shares) = self.piece(shares, components, piece);
+            for (row, shares) in values.chunks_exact(dimension).zip(shares.chunks_exact(components)) {
+                for (sums, &share) in sums.chunks_exact_mut(width).zip(shares) {
+                    sums[0] += share;
+                    for (sum, value) in sums[1..].iter_mut().zip(row) {
+                        *sum += share * value;
                     }
                 }
             }
-            sum
-        })
-        .collect();
-    sums.iter().sum::<f64>() / rows.total()
-}
-
-/// The mixture that is most likely under given shares; components without rows are left out.
-fn maximise(rows: Rows<'_>, shares: &[f64], components: usize, regularisation: f64) -> Result<GaussianMixture> {
-    let (dimension, width) = (rows.dimension, rows.dimension + 1);
-    // For each component Σ cₙ rₙₖ, then Σ cₙ rₙₖ xₙ.
-    let first = sum_over_rows(rows, shares, components, components * width, |values, shares, sums| {
-        for (row, shares) in values.chunks_exact(dimension).zip(shares.chunks_exact(components)) {
-            for (sums, &share) in sums.chunks_exact_mut(width).zip(shares) {
-                sums[0] += share;
-                for (sum, value) in sums[1..].iter_mut().zip(row) {
-                    *sum += share * value;
+        });
+        let means: Vec<f64> = first
+            .chunks_exact(width)
+            .flat_map(|sums| sums[1..].iter().map(|sum| sum / sums[0].max(f64::MIN_POSITIVE)))
+            .collect();
+        let second = sum_over_pieces(self.len(), components * dimension * dimension, |piece, sums| {
+            let (values, shares) = self.piece(shares, components, piece);
+            for (values, shares) in values.chunks(BLOCK_ROWS * dimension).zip(shares.chunks(BLOCK_ROWS * components)) {
+                for (k, sums) in sums.chunks_exact_mut(dimension * dimension).enumerate() {
+                    let mean = &means[k * dimension..][..dimension];
+                    add_outer_products(values, shares.iter().skip(k).step_by(components), mean, sums);
                 }
             }
-        }
-    });
-    let means: Vec<f64> = first
-        .chunks_exact(width)
-        .flat_map(|sums| sums[1..].iter().map(|sum| sum / sums[0].max(f64::MIN_POSITIVE)))
-        .collect();
-    let second = sum_over_rows(rows, shares, components, components * dimension * dimension, |values, shares, sums| {
-        for (values, shares) in values.chunks(BLOCK_ROWS * dimension).zip(shares.chunks(BLOCK_ROWS * components)) {
-            for (k, sums) in sums.chunks_exact_mut(dimension * dimension).enumerate() {
-                let mean = &means[k * dimension..][..dimension];
-                add_outer_products(values, shares.iter().skip(k).step_by(components), mean, sums);
-            }
-        }
-    });
-
-    let total: f64 = first.iter().step_by(width).sum();
-    let mut mixture = GaussianMixture { dimension, weights: Vec::new(), means: Vec::new(), whitening: Vec::new() };
-    for (k, sums) in second.chunks_exact(dimension * dimension).enumerate() {
-        let size = first[k * width];
-        if size > SMALLEST_SHARE * total {
-            let covariance: Vec<f64> = sums.iter().map(|sum| sum / size).collect();
-            mixture.weights.push(size / total);
-            mixture.means.extend_from_slice(&means[k * dimension..][..dimension]);
-            mixture.whitening.extend(linalg::whitening(&covariance, dimension, regularisation)?);
-        }
+        });
+        Moments { sizes: first.iter().step_by(width).copied().collect(), means, squares: second }
     }
-    Ok(mixture)
 }
 
-/// Sums over rows, in parallel, of what `add` adds for a piece of the values and the shares. The pieces depend
-/// on the number of rows alone.
-fn sum_over_rows<F>(rows: Rows<'_>, shares: &[f64], components: usize, length: usize, add: F) -> Vec<f64>
+impl Rows<'_> {
+    /// The values and the shares of a range of rows.
+    fn piece<'a>(&'a self, shares: &'a [f64], components: usize, rows: Range<usize>) -> (&'a [f64], &'a [f64]) {
+        let cells = |per_row: usize| rows.start * per_row..rows.end * per_row;
+        (&self.values[cells(self.dimension)], &shares[cells(components)])
+    }
+}
+
+/// Sums over rows, in parallel, of what `add` adds for a range of them. The ranges depend on the number of rows and of sums alone.
+pub(super) fn sum_over_pieces<F>(n_rows: usize, length: usize, add: F) -> Vec<f64>
 where
-    F: Fn(&[f64], &[f64], &mut [f64]) + Sync,
+    F: Fn(Range<usize>, &mut [f64]) + Sync,
 {
-    let piece = rows.len().div_ceil(MOST_PARTIAL_SUMS).max(CHUNK);
-    let partial: Vec<Vec<f64>> = rows
-        .values
-        .par_chunks(piece * rows.dimension)
-        .zip(shares.par_chunks(piece * components))
-        .map(|(values, shares)| {
+    let pieces = (MOST_PARTIAL_VALUES / length.max(1)).clamp(2, MOST_PARTIAL_SUMS);
+    let piece = n_rows.div_ceil(pieces).max(CHUNK);
+    let partial: Vec<Vec<f64>> = (0..n_rows.div_ceil(piece))
+        .into_par_iter()
+        .map(|index| {
             let mut sums = vec![0.0; length];
-            add(values, shares, &mut sums);
+            add(index * piece..((index + 1) * piece).min(n_rows), &mut sums);
             sums
         })
         .collect();
@@ -247,7 +326,7 @@ mod tests {
         let mut shares = Vec::new();
         let mut before = f64::NEG_INFINITY;
         for iteration in 0..60 {
-            let likelihood = expect(&mixture, rows, &mut shares);
+            let likelihood = rows.expect(&mixture, &mut shares);
             assert!(likelihood >= before - 1e-10, "iteration {iteration}: {before} to {likelihood}");
             before = likelihood;
             mixture = maximise(rows, &shares, mixture.components(), 1e-12)?;

@@ -8,14 +8,15 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::rows::{CHUNK, Rows};
+use super::em::Points;
+use super::rows::CHUNK;
 
 /// Lloyd's iterations after the centres are drawn; expectation-maximisation does the rest.
 const LLOYD_ITERATIONS: usize = 20;
 
 /// A cluster for each row and the number of clusters, which is smaller than `clusters` where there are fewer
 /// distinct rows.
-pub(super) fn cluster(rows: Rows<'_>, clusters: usize, rng: &mut ChaCha8Rng) -> (Vec<usize>, usize) {
+pub(super) fn cluster(rows: impl Points, clusters: usize, rng: &mut ChaCha8Rng) -> (Vec<usize>, usize) {
     let mut centres = draw_centres(rows, clusters, rng);
     let mut nearest = nearest_centres(rows, &centres);
     for _ in 0..LLOYD_ITERATIONS {
@@ -26,29 +27,35 @@ pub(super) fn cluster(rows: Rows<'_>, clusters: usize, rng: &mut ChaCha8Rng) -> 
         }
         nearest = next;
     }
-    (nearest, centres.len() / rows.dimension)
+    (nearest, centres.len() / rows.dimension())
 }
 
 /// The centres of k-means++: `[clusters, dimension]`.
-fn draw_centres(rows: Rows<'_>, clusters: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn draw_centres(rows: impl Points, clusters: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let candidates = 2 + (clusters as f64).ln() as usize;
-    let mut centres = rows.row(draw(rows.counts, rng)).to_vec();
-    let mut distances = distances_with(rows, &vec![f64::INFINITY; rows.len()], &centres);
-    while centres.len() < clusters * rows.dimension {
-        let shares: Vec<f64> = distances.iter().zip(rows.counts).map(|(distance, count)| distance * count).collect();
+    let counts = rows.counts();
+    let row = |index: usize| {
+        let mut row = vec![0.0; rows.dimension()];
+        rows.add_to(index, 1.0, &mut row);
+        row
+    };
+    let mut centres = row(draw(counts, rng));
+    let mut distances = distances_with(rows, &vec![f64::INFINITY; counts.len()], &centres);
+    while centres.len() < clusters * rows.dimension() {
+        let shares: Vec<f64> = distances.iter().zip(counts).map(|(distance, count)| distance * count).collect();
         if shares.iter().all(|&share| share == 0.0) {
             break; // every row is a centre already
         }
         let best = (0..candidates)
             .map(|_| {
-                let row = rows.row(draw(&shares, rng));
-                let distances = distances_with(rows, &distances, row);
-                let sum: f64 = distances.iter().zip(rows.counts).map(|(distance, count)| distance * count).sum();
+                let row = row(draw(&shares, rng));
+                let distances = distances_with(rows, &distances, &row);
+                let sum: f64 = distances.iter().zip(counts).map(|(distance, count)| distance * count).sum();
                 (sum, row, distances)
             })
             .min_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((_, row, next)) = best {
-            centres.extend_from_slice(row);
+            centres.extend(row);
             distances = next;
         }
     }
@@ -71,28 +78,31 @@ fn draw(shares: &[f64], rng: &mut ChaCha8Rng) -> usize {
     last
 }
 
-fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+fn squared_norm(centre: &[f64]) -> f64 {
+    centre.iter().map(|value| value * value).sum()
 }
 
 /// Squared distances to the nearest centre once `centre` is one of them.
-fn distances_with(rows: Rows<'_>, distances: &[f64], centre: &[f64]) -> Vec<f64> {
-    rows.values
-        .par_chunks(rows.dimension)
-        .zip(distances)
+fn distances_with(rows: impl Points, distances: &[f64], centre: &[f64]) -> Vec<f64> {
+    let norm = squared_norm(centre);
+    distances
+        .par_iter()
+        .enumerate()
         .with_min_len(CHUNK)
-        .map(|(row, &distance)| squared_distance(row, centre).min(distance))
+        .map(|(row, distance)| rows.squared_distance(row, centre, norm).min(*distance))
         .collect()
 }
 
-fn nearest_centres(rows: Rows<'_>, centres: &[f64]) -> Vec<usize> {
-    rows.values
-        .par_chunks(rows.dimension)
+fn nearest_centres(rows: impl Points, centres: &[f64]) -> Vec<usize> {
+    let centres: Vec<(&[f64], f64)> =
+        centres.chunks_exact(rows.dimension()).map(|centre| (centre, squared_norm(centre))).collect();
+    (0..rows.counts().len())
+        .into_par_iter()
         .with_min_len(CHUNK)
         .map(|row| {
             let mut nearest = (f64::INFINITY, 0);
-            for (index, centre) in centres.chunks_exact(rows.dimension).enumerate() {
-                let distance = squared_distance(row, centre);
+            for (index, (centre, norm)) in centres.iter().enumerate() {
+                let distance = rows.squared_distance(row, centre, *norm);
                 if distance < nearest.0 {
                     nearest = (distance, index);
                 }
@@ -103,17 +113,16 @@ fn nearest_centres(rows: Rows<'_>, centres: &[f64]) -> Vec<usize> {
 }
 
 /// Moves every centre to the mean of its rows; a centre without rows stays.
-fn move_centres(rows: Rows<'_>, nearest: &[usize], centres: &mut [f64]) {
+fn move_centres(rows: impl Points, nearest: &[usize], centres: &mut [f64]) {
+    let dimension = rows.dimension();
     let mut sums = vec![0.0; centres.len()];
-    let mut totals = vec![0.0; centres.len() / rows.dimension];
-    for ((row, count), &cluster) in rows.iter().zip(nearest) {
+    let mut totals = vec![0.0; centres.len() / dimension];
+    for ((row, &cluster), &count) in nearest.iter().enumerate().zip(rows.counts()) {
         totals[cluster] += count;
-        for (sum, value) in sums[cluster * rows.dimension..].iter_mut().zip(row) {
-            *sum += count * value;
-        }
+        rows.add_to(row, count, &mut sums[cluster * dimension..][..dimension]);
     }
     for (cluster, total) in totals.into_iter().enumerate().filter(|(_, total)| *total > 0.0) {
-        let cells = cluster * rows.dimension..(cluster + 1) * rows.dimension;
+        let cells = cluster * dimension..(cluster + 1) * dimension;
         for (centre, sum) in centres[cells.clone()].iter_mut().zip(&sums[cells]) {
             *centre = sum / total;
         }

@@ -55,15 +55,20 @@ fn cholesky(matrix: &mut [f64], dimension: usize) -> bool {
 
 /// Replaces a lower triangular matrix by its inverse.
 fn invert_lower(matrix: &mut [f64], dimension: usize) {
+    let mut sums = vec![0.0; dimension];
     for j in 0..dimension {
         let (above, rest) = matrix.split_at_mut(j * dimension);
         let row = &mut rest[..dimension];
         let pivot = row[j];
         // Row j of the inverse: −1/Lⱼⱼ · Σₖ Lⱼₖ (L⁻¹)ₖ. for k < j, whose rows are already inverted.
-        for i in 0..j {
-            let sum: f64 = (i..j).map(|k| row[k] * above[k * dimension + i]).sum();
-            // Entry i is not read again: later columns start their sums behind it.
-            row[i] = -sum / pivot;
+        sums[..j].fill(0.0);
+        for k in 0..j {
+            for (sum, value) in sums.iter_mut().zip(&above[k * dimension..][..=k]) {
+                *sum += row[k] * value;
+            }
+        }
+        for (value, sum) in row[..j].iter_mut().zip(&sums) {
+            *value = -sum / pivot;
         }
         row[j] = 1.0 / pivot;
     }

@@ -16,6 +16,7 @@ mod lanes;
 mod linalg;
 
 mod mixture;
+mod sparse;
 
 mod em;
 mod kmeans;
@@ -34,6 +35,8 @@ pub use mixture::GaussianMixture;
 pub use neighbours::NearestNeighbours;
 pub use rows::Rows;
 pub use selection::{Criterion, SelectionConfig};
+pub(crate) use sparse::ByColumn;
+pub use sparse::SparseRows;
 pub use standardizer::Standardizer;
 
 /// A fitted density of any kind.

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::tails::Tail;
-use crate::baselines::{CbrwConfig, MOST_CELLS, NoSettings, WIDEST};
+use crate::baselines::{MOST_CELLS, NoSettings, WIDEST, WalkConfig};
 use crate::container::Tensors;
 use crate::detector::{Fitted, Method, Split};
 use crate::embed::n_cells;
@@ -106,7 +106,7 @@ impl EvidenceHead {
         };
         let (numbers, categories) = (numbers_of(layout), categories_of(layout));
         let marginals = Method::Marginals(NoSettings {});
-        let by_rarity = if categories.width() > WIDEST { &marginals } else { &Method::Cbrw(CbrwConfig::default()) };
+        let by_rarity = if categories.width() > WIDEST { &marginals } else { &Method::Cbrw(WalkConfig::default()) };
         if n_cells(layout) > MOST_CELLS {
             weights.patterns = 0.0;
         }

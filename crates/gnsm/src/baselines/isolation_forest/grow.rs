@@ -31,27 +31,15 @@ enum Candidate {
 }
 
 /// Grows all trees, in parallel; the result does not depend on the number of threads.
-pub(super) fn grow_trees(
-    config: &IsolationForestConfig,
-    layout: &Layout,
-    rows: &Encoded,
-    counts: &[f64],
-    seed: u64,
-) -> Vec<Tree> {
-    let ends: Vec<u64> = counts
-        .iter()
-        .scan(0, |end, count| {
-            *end += *count as u64;
-            Some(*end)
-        })
-        .collect();
+pub(super) fn grow_trees(config: &IsolationForestConfig, layout: &Layout, rows: [&Encoded; 2], seed: u64) -> Vec<Tree> {
     let candidates = candidates(layout, config.encoding);
     (0..config.trees as u64)
         .into_par_iter()
         .map(|tree| {
             let mut rng = stream(seed, GROWTH, tree, 0);
-            let sample = draw_rows(&ends, config.sample as u64, &mut rng);
-            Grower { layout, rows, candidates: candidates.clone(), tree: Tree::default(), rng }.grow(sample)
+            let sample = draw_rows(rows, config.sample, &mut rng);
+            let all = (0..sample.n_rows()).collect();
+            Grower { layout, rows: &sample, candidates: candidates.clone(), tree: Tree::default(), rng }.grow(all)
         })
         .collect()
 }
@@ -65,9 +53,9 @@ fn candidates(layout: &Layout, encoding: Encoding) -> Vec<Candidate> {
     }
 }
 
-/// Draws rows without putting them back; `ends` says where each distinct row ends when all are laid in a line.
-fn draw_rows(ends: &[u64], sample: u64, rng: &mut ChaCha8Rng) -> Vec<usize> {
-    let total = ends.last().copied().unwrap_or(0);
+/// Draws rows of two tables without putting them back.
+fn draw_rows(rows: [&Encoded; 2], sample: usize, rng: &mut ChaCha8Rng) -> Encoded {
+    let total = rows[0].n_rows() + rows[1].n_rows();
     // Floyd's algorithm: as many draws as rows, however many there are to draw from.
     let mut drawn = BTreeSet::new();
     for last in total.saturating_sub(sample)..total {
@@ -76,7 +64,8 @@ fn draw_rows(ends: &[u64], sample: u64, rng: &mut ChaCha8Rng) -> Vec<usize> {
             drawn.insert(last);
         }
     }
-    drawn.into_iter().map(|position| ends.partition_point(|end| *end <= position)).collect()
+    let second = drawn.split_off(&rows[0].n_rows()).into_iter().map(|position| position - rows[0].n_rows());
+    rows[0].select(&drawn.into_iter().collect::<Vec<_>>()).concat(&rows[1].select(&second.collect::<Vec<_>>()))
 }
 
 struct Grower<'a> {

@@ -25,9 +25,10 @@
 
 mod grow;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{ScoreByCell, map_rows, rows_to_fit};
+use super::{ROWS_PER_TASK, ScoreByCell, check_rows};
 use crate::container::Tensors;
 use crate::detector::{Detector, Split};
 use crate::embed::n_cells;
@@ -98,6 +99,8 @@ pub struct IsolationForest {
     subsets: Vec<u32>,
     /// c(m) for m up to ψ.
     mean_depths: Vec<f64>,
+    /// For each node how many cuts led to it.
+    depths: Vec<f64>,
 }
 
 /// A node of a tree.
@@ -143,9 +146,9 @@ impl IsolationForest {
         Run { seed, .. }: Run<'_>,
     ) -> Result<Self> {
         config.validate()?;
-        let (rows, counts) = rows_to_fit(training, validation)?;
-        let mut forest = Self::bare(*config, layout, (config.sample as f64).min(counts.iter().sum()) as u32);
-        for tree in grow::grow_trees(config, layout, &rows, &counts, seed) {
+        let n_rows = check_rows(training, validation)?;
+        let mut forest = Self::bare(*config, layout, config.sample.min(n_rows) as u32);
+        for tree in grow::grow_trees(config, layout, [training, validation], seed) {
             let (first_node, first_word) = (forest.nodes.len() as u32, forest.subsets.len() as u32);
             forest.roots.push(first_node);
             forest.nodes.extend(tree.nodes.into_iter().map(|node| Node {
@@ -155,7 +158,7 @@ impl IsolationForest {
             }));
             forest.subsets.extend(tree.subsets);
         }
-        Ok(forest)
+        Ok(forest.with_depths())
     }
 
     fn bare(config: IsolationForestConfig, layout: &Layout, sample: u32) -> Self {
@@ -167,7 +170,18 @@ impl IsolationForest {
             nodes: Vec::new(),
             subsets: Vec::new(),
             mean_depths: (0..=sample).map(mean_depth).collect(),
+            depths: Vec::new(),
         }
+    }
+
+    /// Children lie behind their parents, so one pass tells all depths.
+    fn with_depths(mut self) -> Self {
+        self.depths = vec![0.0; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.cell != LEAF) {
+            let depth = self.depths[index] + 1.0;
+            self.depths[node.children as usize..][..2].fill(depth);
+        }
+        self
     }
 
     /// The settings.
@@ -185,24 +199,52 @@ impl IsolationForest {
         while node.cell != LEAF {
             let cell = node.cell as usize;
             let children = &self.nodes[node.children as usize..][..2];
-            let is_first = match cell.checked_sub(numbers.len()) {
-                None if numbers[cell].is_nan() => children[0].size >= children[1].size,
-                None => numbers[cell] <= node.threshold,
-                Some(group) if codes[group] == UNSEEN => {
-                    report(cell, self.mean_depth(node) - 1.0);
-                    return;
-                }
-                Some(group) => {
-                    let code = codes[group];
-                    self.subsets[(node.subset + code / 32) as usize] >> (code % 32) & 1 == 1
-                }
+            let Some(which) = self.child(node, codes, numbers) else {
+                report(cell, self.mean_depth(node) - 1.0);
+                return;
             };
-            let next = &children[usize::from(!is_first)];
+            let next = &children[which];
             report(cell, self.mean_depth(node) - 1.0 - self.mean_depth(next));
             node = next;
         }
         for group in unseen {
             report(numbers.len() + group, self.mean_depth(node) / unseen.len() as f64);
+        }
+    }
+
+    /// Which child a row goes to; none where its category was never seen.
+    #[inline]
+    fn child(&self, node: &Node, codes: &[u32], numbers: &[f32]) -> Option<usize> {
+        let cell = node.cell as usize;
+        let is_first = match cell.checked_sub(numbers.len()) {
+            None if numbers[cell].is_nan() => {
+                let children = &self.nodes[node.children as usize..][..2];
+                children[0].size >= children[1].size
+            }
+            None => numbers[cell] <= node.threshold,
+            Some(group) if codes[group] == UNSEEN => return None,
+            Some(group) => {
+                let code = codes[group];
+                self.subsets[(node.subset + code / 32) as usize] >> (code % 32) & 1 == 1
+            }
+        };
+        Some(usize::from(!is_first))
+    }
+
+    /// h(x) in one tree.
+    #[inline]
+    fn depth(&self, root: u32, codes: &[u32], numbers: &[f32], has_unseen: bool) -> f64 {
+        let mut index = root as usize;
+        loop {
+            let node = &self.nodes[index];
+            if node.cell == LEAF {
+                // Whoever has an unseen category is alone in any leaf.
+                return self.depths[index] + if has_unseen { 0.0 } else { self.mean_depth(node) };
+            }
+            match self.child(node, codes, numbers) {
+                Some(which) => index = node.children as usize + which,
+                None => return self.depths[index] + 1.0,
+            }
         }
     }
 
@@ -247,7 +289,7 @@ impl IsolationForest {
         let usable = rest.is_empty()
             && forest.roots.iter().all(|root| (*root as usize) < forest.nodes.len())
             && (0..forest.nodes.len()).all(|index| forest.is_usable(index));
-        if usable { Ok(forest) } else { Err("the trees do not hang together".into()) }
+        if usable { Ok(forest.with_depths()) } else { Err("the trees do not hang together".into()) }
     }
 
     /// Whether a node from a file points to what is there: children behind it, so that a walk ends, and a set of its categories.
@@ -296,14 +338,22 @@ impl ScoreByCell for IsolationForest {
 
 impl Detector for IsolationForest {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
-        map_rows(rows, |codes, numbers| {
-            let unseen = unseen_groups(codes);
-            let mut total = 0.0;
+        let usual = self.mean_depths[self.sample as usize];
+        let mut scores = vec![0.0; rows.n_rows()];
+        scores.par_chunks_mut(ROWS_PER_TASK).enumerate().for_each(|(task, scores)| {
+            let has_unseen: Vec<bool> =
+                (0..scores.len()).map(|row| rows.codes(task * ROWS_PER_TASK + row).contains(&UNSEEN)).collect();
+            // Tree by tree, so that a tree stays in the nearest cache for all rows.
             for root in &self.roots {
-                self.walk(*root, codes, numbers, &unseen, |_, saved| total += saved);
+                for ((row, depth), unseen) in (task * ROWS_PER_TASK..).zip(scores.iter_mut()).zip(&has_unseen) {
+                    *depth += self.depth(*root, rows.codes(row), rows.numbers(row), *unseen);
+                }
             }
-            self.score_of(total / self.roots.len() as f64)
-        })
+            for score in scores {
+                *score = self.score_of(usual - *score / self.roots.len() as f64);
+            }
+        });
+        scores
     }
 
     fn split(&self, rows: &Encoded) -> Split {

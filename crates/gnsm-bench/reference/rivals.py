@@ -1,0 +1,122 @@
+"""Runs gnsm's classic detectors beside scikit-learn and PyOD on the same splits, with the same settings.
+
+    rivals.py parity DATA    mean AUROC over the sets of isolation-forest on one-hots and of gmm, and AP, beside scikit-learn's
+    rivals.py speed DATA     seconds to fit and score on bank and census, and how many times faster gnsm is
+
+Both sides start from rows in memory as they like them best (codes; one-hot arrays of doubles) and end with scores in memory. Both have
+two threads where the rival can use them. `cargo build --release -p gnsm-bench --example rivals` makes our side; it deals out the rows.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ.update(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", RAYON_NUM_THREADS="2")
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import NearestNeighbors
+
+BINARY = os.environ.get("GNSM_RIVALS", "target/release/examples/rivals")
+ITERATIONS = 10  # of expectation-maximisation, for both: the same work, however soon one of them would stop
+
+
+class Rows:
+    """A split as `BINARY` dealt it out, and what each of our methods took and scored."""
+
+    def __init__(self, path, seed, methods):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [BINARY, str(path), str(seed), folder] + [json.dumps(method) for method in methods]
+            lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+            folder = pathlib.Path(folder)
+            shape = json.loads((folder / "shape.json").read_text())
+            self.fit, self.test = (one_hot(folder, name, **shape) for name in ("fit", "test"))
+            self.labels = np.fromfile(folder / "labels", dtype=np.uint8)
+            self.scores = [np.fromfile(folder / f"scores.{i}", dtype="<f8") for i in range(len(methods))]
+            self.seconds = [sum(json.loads(line).values()) for line in lines]
+
+
+def one_hot(folder, name, sizes, numbers):
+    """Numbers, 0 where missing, then one-hots, all 0 where unseen."""
+    codes = np.fromfile(folder / f"{name}.codes", dtype="<u4").reshape(-1, len(sizes))
+    values = np.fromfile(folder / f"{name}.numbers", dtype="<f4").reshape(len(codes), numbers)
+    rows = np.zeros((len(codes), numbers + sum(sizes)))
+    rows[:, :numbers] = np.nan_to_num(values)
+    for group, size in enumerate(sizes):
+        known = np.flatnonzero(codes[:, group] < size)
+        rows[known, numbers + sum(sizes[:group]) + codes[known, group]] = 1
+    return rows
+
+
+def method(name, **settings):
+    return {"method": name, "settings": settings}
+
+
+def parity(data, seeds=5):
+    ours = [method("isolation-forest", encoding="one-hot"), method("gmm", components=5)]
+    print("| set | | isolation-forest | scikit-learn | gmm | scikit-learn |\n|---|---|---|---|---|---|")
+    means = []
+    for path in sorted(data.glob("*.parquet")):
+        # Five full components on all rows of census take scikit-learn very long.
+        with_gmm = path.stem != "census"
+        areas, precisions = [], []
+        for seed in range(seeds):
+            rows = Rows(path, seed, ours[: 1 + with_gmm])
+            forest = -IsolationForest(random_state=seed, n_jobs=2).fit(rows.fit).score_samples(rows.test)
+            all_scores = [rows.scores[0], forest]
+            if with_gmm:
+                mixture = GaussianMixture(5, random_state=seed).fit(rows.fit)
+                all_scores += [rows.scores[1], -mixture.score_samples(rows.test)]
+            areas.append([100 * roc_auc_score(rows.labels, scores) for scores in all_scores])
+            precisions.append([100 * average_precision_score(rows.labels, scores) for scores in all_scores])
+        means.append(np.mean(areas, 0)[:2])
+        for name, values in (("AUROC", areas), ("AP", precisions)):
+            cells = [f"{m:.2f} ± {s:.2f}" for m, s in zip(np.mean(values, 0), np.std(values, 0))]
+            print(f"| {path.stem} | {name} | " + " | ".join(cells + ["–"] * (4 - len(cells))) + " |", flush=True)
+    cells = [f"{mean:.2f}" for mean in np.mean(means, 0)]
+    print(f"| mean | AUROC | {cells[0]} | {cells[1]} | | |")
+
+
+def timed(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def speed(data, sets=("bank", "census"), names=("isolation-forest", "ecod", "gmm", "knn")):
+    from pyod.models.ecod import ECOD
+
+    ours = {
+        "isolation-forest": method("isolation-forest", encoding="one-hot", trees=100, sample=256),
+        "ecod": method("ecod"),
+        "gmm": method("gmm", components=5, max_iterations=ITERATIONS, tolerance=0.0),
+        "knn": method("knn", neighbour=5, most_rows=1_000_000),
+    }
+
+    def rival(name, fit, test):
+        if name == "isolation-forest":
+            IsolationForest(n_estimators=100, max_samples=256, random_state=0, n_jobs=2).fit(fit).score_samples(test)
+        elif name == "ecod":
+            ECOD().fit(fit).decision_function(test)  # its n_jobs starts processes
+        elif name == "gmm":
+            GaussianMixture(5, max_iter=ITERATIONS, tol=0.0, random_state=0).fit(fit).score_samples(test)
+        else:
+            NearestNeighbors(n_neighbors=5, algorithm="brute", n_jobs=2).fit(fit).kneighbors(test)
+
+    print("| set | method | gnsm, s | rival, s | times faster |\n|---|---|---|---|---|")
+    for name in sets:
+        rows = Rows(data / f"{name}.parquet", 0, [ours[key] for key in names])
+        for key, seconds in zip(names, rows.seconds):
+            other = timed(lambda: rival(key, rows.fit, rows.test))
+            print(f"| {name} | {key} | {seconds:.3f} | {other:.3f} | {other / seconds:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    task, folder, *choices = sys.argv[1:]
+    {"parity": parity, "speed": speed}[task](pathlib.Path(folder), *[choice.split(",") for choice in choices])

@@ -1,0 +1,247 @@
+//! Rows that are mostly 0, such as one-hots: only what is not 0 is stored, so many entries a row.
+//!
+//! A mixture is fitted on them and evaluated without ever making the zeros. W x is a sum of a few columns of the whitening matrix, and
+//! Σ r x xᵀ a sum over pairs of entries, so that a row of m entries in d dimensions costs m·d/2 and m²/2 instead of d²/2 each. The covariance
+//! is Σ r x xᵀ/N − μμᵀ; entries are of the order of 1, so what cancels is far below the regularisation.
+
+use rayon::prelude::*;
+
+use super::em::{Moments, Points, sum_over_pieces};
+use super::lanes::log_sum_exp;
+use super::mixture::GaussianMixture;
+use super::rows::CHUNK;
+use crate::error::{Error, Result};
+use crate::network::math::simd;
+
+/// Partial sums of a square.
+const LANES: usize = 8;
+
+/// Rows, each with the number of times it occurs.
+#[derive(Debug, Clone, Copy)]
+pub struct SparseRows<'a> {
+    /// Where the entries lie, ascending in each row: [rows, entries]. An entry of value 0 may lie anywhere.
+    places: &'a [u32],
+    /// [rows, entries].
+    values: &'a [f64],
+    dimension: usize,
+    counts: &'a [f64],
+}
+
+impl<'a> SparseRows<'a> {
+    /// Checks that there is a row, that lengths agree, and that places and values can be used.
+    pub fn new(places: &'a [u32], values: &'a [f64], dimension: usize, counts: &'a [f64]) -> Result<Self> {
+        let whole = !counts.is_empty() && !places.is_empty() && places.len().is_multiple_of(counts.len());
+        let usable = whole
+            && places.len() == values.len()
+            && places.iter().all(|place| (*place as usize) < dimension)
+            && values.iter().all(|value| value.is_finite());
+        if !usable {
+            return Err(Error::fit(
+                format!("{} entries are not {} rows of numbers", values.len(), counts.len()),
+                "give at least one row of finite numbers, and for each row how often it occurs",
+            ));
+        }
+        Ok(Self { places, values, dimension, counts })
+    }
+
+    fn per_row(&self) -> usize {
+        self.places.len() / self.counts.len()
+    }
+
+    /// The entries of a row.
+    fn row(&self, index: usize) -> impl Iterator<Item = (usize, f64)> + Clone + use<'a> {
+        let cells = index * self.per_row()..(index + 1) * self.per_row();
+        self.places[cells.clone()].iter().zip(&self.values[cells]).map(|(place, value)| (*place as usize, *value))
+    }
+}
+
+/// A component laid out for sparse rows.
+struct Columns {
+    /// The columns of W, each from its diagonal down: [dimension, dimension].
+    factors: Vec<f64>,
+    /// −W μ.
+    start: Vec<f64>,
+    offset: f64,
+}
+
+/// A mixture laid out for sparse rows.
+pub(crate) struct ByColumn(Vec<Columns>);
+
+impl ByColumn {
+    pub fn new(mixture: &GaussianMixture) -> Self {
+        let d = mixture.dimension;
+        let component = |(k, offset): (usize, f64)| {
+            let (mean, whitening) = mixture.component(k);
+            let mut columns = vec![0.0; d * d];
+            for (j, factors) in whitening.chunks_exact(d).enumerate() {
+                factors[..=j].iter().enumerate().for_each(|(place, factor)| columns[place * d + j] = *factor);
+            }
+            let whitened = |factors: &[f64]| -factors.iter().zip(mean).map(|(w, m)| w * m).sum::<f64>();
+            Columns { factors: columns, start: whitening.chunks_exact(d).map(whitened).collect(), offset }
+        };
+        Self(mixture.offsets().into_iter().enumerate().map(component).collect())
+    }
+
+    /// ln wₖ N(x; μₖ, Σₖ) of every component.
+    fn joint(&self, row: &(impl Iterator<Item = (usize, f64)> + Clone), whitened: &mut [f64], joint: &mut [[f64; 1]]) {
+        for (component, joint) in self.0.iter().zip(joint) {
+            simd(
+                #[inline(always)]
+                || {
+                    let d = whitened.len();
+                    whitened.copy_from_slice(&component.start);
+                    for (place, value) in row.clone() {
+                        let column = &component.factors[place * d + place..(place + 1) * d];
+                        for (sum, factor) in whitened[place..].iter_mut().zip(column) {
+                            *sum += value * factor;
+                        }
+                    }
+                    let mut squares = [0.0; LANES];
+                    let (whole, rest) = whitened.as_chunks::<LANES>();
+                    for values in whole {
+                        squares.iter_mut().zip(values).for_each(|(square, value)| *square += value * value);
+                    }
+                    squares.iter_mut().zip(rest).for_each(|(square, value)| *square += value * value);
+                    *joint = [component.offset - 0.5 * squares.iter().sum::<f64>()];
+                },
+            );
+        }
+    }
+
+    /// ln p of every row.
+    pub fn log_likelihoods(&self, rows: SparseRows<'_>) -> Vec<f64> {
+        let buffers = || (vec![0.0; rows.dimension], vec![[0.0]; self.0.len()]);
+        let likelihood = |(whitened, joint): &mut (Vec<f64>, Vec<[f64; 1]>), row: usize| {
+            self.joint(&rows.row(row), whitened, joint);
+            log_sum_exp(joint)[0]
+        };
+        (0..rows.counts.len()).into_par_iter().with_min_len(CHUNK / 16).map_init(buffers, likelihood).collect()
+    }
+}
+
+impl Points for SparseRows<'_> {
+    fn counts(&self) -> &[f64] {
+        self.counts
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn add_to(&self, index: usize, factor: f64, sums: &mut [f64]) {
+        self.row(index).for_each(|(place, value)| sums[place] += factor * value);
+    }
+
+    fn squared_distance(&self, index: usize, centre: &[f64], squared_norm: f64) -> f64 {
+        let change = self.row(index).map(|(place, value)| value * (value - 2.0 * centre[place])).sum::<f64>();
+        (squared_norm + change).max(0.0)
+    }
+
+    fn expect(self, mixture: &GaussianMixture, shares: &mut Vec<f64>) -> f64 {
+        let components = mixture.components();
+        let by_column = ByColumn::new(mixture);
+        shares.resize(self.counts.len() * components, 0.0);
+        let sums: Vec<f64> = shares
+            .par_chunks_mut(CHUNK * components)
+            .enumerate()
+            .map(|(chunk, shares)| {
+                let (mut whitened, mut joint) = (vec![0.0; self.dimension], vec![[0.0]; components]);
+                let mut sum = 0.0;
+                for (row, shares) in (chunk * CHUNK..).zip(shares.chunks_exact_mut(components)) {
+                    by_column.joint(&self.row(row), &mut whitened, &mut joint);
+                    let [total] = log_sum_exp(&joint);
+                    sum += self.counts[row] * total;
+                    for (share, [term]) in shares.iter_mut().zip(&joint) {
+                        *share = self.counts[row] * (term - total).exp();
+                    }
+                }
+                sum
+            })
+            .collect();
+        sums.iter().sum::<f64>() / self.counts.iter().sum::<f64>()
+    }
+
+    fn moments(self, shares: &[f64], components: usize) -> Moments {
+        let (d, stride) = (self.dimension, 1 + self.dimension + self.dimension * self.dimension);
+        // For each component Σ r, Σ r x and the lower triangle of Σ r x xᵀ.
+        let sums = sum_over_pieces(self.counts.len(), components * stride, |rows, sums| {
+            for row in rows {
+                let of_row = shares[row * components..][..components].iter();
+                for (sums, share) in sums.chunks_exact_mut(stride).zip(of_row).filter(|(_, share)| **share > 0.0) {
+                    sums[0] += share;
+                    let (first, second) = sums[1..].split_at_mut(d);
+                    for (index, (place, value)) in self.row(row).enumerate() {
+                        first[place] += share * value;
+                        let line = &mut second[place * d..][..d];
+                        self.row(row).take(index + 1).for_each(|(other, o)| line[other] += share * value * o);
+                    }
+                }
+            }
+        });
+        let mut moments = Moments { sizes: Vec::new(), means: Vec::new(), squares: Vec::new() };
+        for sums in sums.chunks_exact(stride) {
+            let size = sums[0];
+            let mean: Vec<f64> = sums[1..=d].iter().map(|sum| sum / size.max(f64::MIN_POSITIVE)).collect();
+            moments.squares.extend(sums[1 + d..].iter().enumerate().map(|(at, sum)| {
+                let (i, j) = (at / d, at % d);
+                if j > i { 0.0 } else { sum - size * mean[i] * mean[j] }
+            }));
+            moments.sizes.push(size);
+            moments.means.extend(mean);
+        }
+        moments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MixtureConfig, Rows};
+    use super::*;
+
+    /// A number and two groups of one-hots, and the same rows with their zeros.
+    fn rows(n_rows: usize) -> (Vec<u32>, Vec<f64>, Vec<f64>) {
+        let (mut places, mut values, mut dense) = (Vec::new(), Vec::new(), vec![0.0; n_rows * 6]);
+        for (row, dense) in dense.chunks_exact_mut(6).enumerate() {
+            let is_known = row % 11 > 0;
+            let entries = [
+                (0, (row * 7 % 13) as f64 / 4.0 - 1.5),
+                (1 + row % 3, 1.0),
+                (if is_known { 4 + row * row % 7 % 2 } else { 4 }, f64::from(is_known)),
+            ];
+            for (place, value) in entries {
+                places.push(place as u32);
+                values.push(value);
+                dense[place] += value;
+            }
+        }
+        (places, values, dense)
+    }
+
+    #[test]
+    fn a_sparse_fit_is_the_dense_fit() -> Result<()> {
+        let (places, values, dense) = rows(200);
+        let counts: Vec<f64> = (0..200).map(|row| f64::from(1 + row % 4)).collect();
+        let config = MixtureConfig { components: 3, regularisation: 1e-3, tolerance: 0.0, ..MixtureConfig::default() };
+        let sparse_rows = SparseRows::new(&places, &values, 6, &counts)?;
+        let sparse = GaussianMixture::fit_sparse(sparse_rows, &config, 3)?;
+        let expected = GaussianMixture::fit(Rows::new(&dense, 6, &counts)?, &config, 3)?;
+        for (a, b) in sparse.means.iter().chain(&sparse.whitening).zip(expected.means.iter().chain(&expected.whitening))
+        {
+            assert!((a - b).abs() <= 1e-7 * b.abs().max(1.0), "{a} {b}");
+        }
+        let likelihoods = ByColumn::new(&expected).log_likelihoods(sparse_rows);
+        for (a, b) in likelihoods.iter().zip(expected.log_likelihoods(&dense)) {
+            assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{a} {b}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn bad_entries_are_refused() {
+        assert!(SparseRows::new(&[], &[], 2, &[]).is_err());
+        assert!(SparseRows::new(&[0, 1, 0], &[1.0; 3], 2, &[1.0; 2]).is_err());
+        assert!(SparseRows::new(&[0, 2], &[1.0; 2], 2, &[1.0]).is_err());
+        assert!(SparseRows::new(&[0, 1], &[1.0, f64::NAN], 2, &[1.0]).is_err());
+        assert!(SparseRows::new(&[0, 1], &[1.0], 2, &[1.0]).is_err());
+    }
+}
