@@ -140,11 +140,13 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
             let _ = writeln!(page, "  warning: {warning}");
         }
     }
-    if let Some(Weights { couplings, patterns }) = weights(model.fitted()) {
+    if let Some(Weights { values, doubt, patterns }) = weights(model.fitted()) {
         page += &title("What the score is made of");
-        let shares = [(1.0 - patterns) * (1.0 - couplings), (1.0 - patterns) * couplings, patterns];
-        let names = ["how rare the categories are", "how the columns go together", "how rows come in patterns"];
-        let lines = names.iter().zip(shares).map(|(name, share)| pair(name, format!("{:.1} %", 100.0 * share)));
+        let names = ["how rare the values are", "how the columns go together", "how rows come in patterns"];
+        let lines = names
+            .iter()
+            .zip([values, doubt, patterns])
+            .map(|(name, share)| pair(name, format!("{:.1} %", 100.0 * share)));
         page += &table(Vec::new(), lines.collect());
     }
     page += &title("Calibration");

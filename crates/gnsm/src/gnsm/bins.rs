@@ -4,7 +4,8 @@
 //! heaps of zeros. In bins, the network's posterior is a whole distribution: what is usual *for this kind of row*, in as many pieces as it takes.
 //!
 //! Bins end at the quantiles [`CUTS`] of the training values, finer towards the tails, so that a value in the last thousandth is as surprising
-//! as it is rare. Equal values always share a bin, and a column with few distinct values has a bin for each. A value outside of everything training
+//! as it is rare; in a table of few rows at every second, third … of them, so that there is a bin for every 200 rows. Equal values always share a
+//! bin, and a column with few distinct values has a bin for each. A value outside of everything training
 //! showed is [`UNSEEN`]; beyond that its surprise grows with the logarithm of the distance, as under a tail that falls with the
 //! square. A missing number is [`ABSENT`] here: its presence is a category of its own.
 
@@ -13,8 +14,15 @@ use serde::{Deserialize, Serialize};
 use crate::encode::Encoded;
 use crate::layout::{ABSENT, Layout, UNSEEN};
 
-/// Quantiles at which bins end, on the lower half; mirrored on the upper.
-const CUTS: [f64; 10] = [0.002, 0.01, 0.03, 0.06, 0.1, 0.167, 0.25, 0.333, 0.417, 0.5];
+/// Quantiles at which bins end.
+const CUTS: [f64; 19] = [
+    0.002, 0.01, 0.03, 0.06, 0.1, 0.167, 0.25, 0.333, 0.417, 0.5, 0.583, 0.667, 0.75, 0.833, 0.9, 0.94, 0.97, 0.99,
+    0.998,
+];
+/// Rows that a bin is worth.
+const ROWS_PER_BIN: usize = 200;
+/// The fewest bins of a number with that many distinct values.
+const FEWEST_BINS: usize = 4;
 /// The probability that an expected range leaves out at each side.
 const LEFT_OUT: f32 = 0.05;
 
@@ -114,10 +122,12 @@ impl NumberBins {
         let at = |share: f64| sorted[(share * (sorted.len() - 1) as f64).round() as usize];
         let mut distinct = sorted.clone();
         distinct.dedup();
-        let mut uppers: Vec<f32> = if distinct.len() <= 2 * CUTS.len() {
+        let most = (sorted.len() / ROWS_PER_BIN).clamp(FEWEST_BINS, CUTS.len() + 1);
+        let mut uppers: Vec<f32> = if distinct.len() <= most {
             distinct
         } else {
-            CUTS.iter().copied().chain(CUTS.iter().rev().map(|cut| 1.0 - cut)).map(at).collect()
+            let stride = (CUTS.len() + 1).div_ceil(most);
+            CUTS.iter().skip(stride - 1).step_by(stride).copied().map(at).collect()
         };
         uppers.dedup();
         uppers.retain(|upper| *upper < high);
@@ -158,13 +168,22 @@ mod tests {
 
     #[test]
     fn bins_end_at_quantiles_and_a_heap_of_zeros_keeps_together() {
-        let values: Vec<f32> = (0..1000).map(|i| if i < 600 { 0.0 } else { i as f32 }).collect();
+        let values: Vec<f32> = (0..10_000).map(|i| if i < 6000 { 0.0 } else { i as f32 }).collect();
         let bins = Bins::fit(&column(&values), 1);
         let of_values = codes(&bins, &values);
-        assert!(of_values[..600].iter().all(|code| *code == 0));
+        assert!(of_values[..6000].iter().all(|code| *code == 0));
         assert!(of_values.windows(2).all(|pair| pair[0] <= pair[1]));
-        let rarest = of_values.iter().filter(|code| **code == of_values[999]).count();
-        assert!((1..=3).contains(&rarest), "the last bin holds {rarest} of 1000");
+        let rarest = of_values.iter().filter(|code| **code == of_values[9999]).count();
+        assert!((15..=25).contains(&rarest), "the last bin holds {rarest} of 10000");
+    }
+
+    #[test]
+    fn few_rows_have_few_bins() {
+        let bins_of = |n: usize| {
+            let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
+            Bins::fit(&column(&values), 1).layout(&Layout::new(1, vec![1])).size(0)
+        };
+        assert_eq!([50, 1000, 2000, 4000, 50_000].map(bins_of), [4, 5, 10, 20, 20]);
     }
 
     #[test]

@@ -9,18 +9,19 @@
 //!   sight, and doubted is what does not fit together;
 //! - *patterns*: the length of the row in patterns of the training rows ([`crate::baselines::Comprex`]).
 //!
-//! score(x) = (1 − s)·(numbers + (1 − w)·categories + w·doubt) + s·patterns.
+//! score(x) = (1 − s)·(1 − w)·(numbers + categories) + (1 − s)·w·u·doubt + (s + (1 − s)·w·(1 − u))·patterns.
 //!
-//! Both weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
+//! The weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
 //! level it sees next to nothing of anything, and held-out rows surprise it by h nats; asked about each cell while that cell is hidden, with
 //! the rest in clear sight, by g nats less. g is taken one standard error lower than measured.
 //!
 //! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of n·g nats for
 //!   couplings; a model of all pairs has P = Σ_{a<b} (K_a − 1)(K_b − 1) parameters and costs ½·P·log n: w = max(0, 1 − ½·P·log n / (n·g)).
-//! - s, of patterns against cells: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
+//! - u, of doubt against patterns, is n/(n + 5000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
+//! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
 //!   counts is whether a row is of one of them: s = 1/(1 + e^{−30·(v − ½)}).
 //!
-//! In a table of independent columns, or one too small to tell, both are near 0 and only rare values count.
+//! In a table of independent columns, or one too small to tell, w and s are near 0 and only rare values count.
 //!
 //! A cell's part is its share of each sum, times that sum's nats. An unseen category is doubted fully, and has twice the largest
 //! outlierness of any category.
@@ -40,6 +41,8 @@ use crate::train::{Run, Silent};
 
 /// How fast patterns take over where half of a row follows from the rest.
 const STEEPNESS: f64 = 30.0;
+/// Rows from which on a network's doubt weighs more than patterns do.
+const MANY_ROWS: f64 = 5000.0;
 /// A weight that is not worth a search for patterns.
 const NEGLIGIBLE: f64 = 0.01;
 
@@ -54,13 +57,15 @@ pub(super) struct EvidenceHead {
     patterns: Option<Member>,
 }
 
-/// What the table shows of couplings; both from 0 to 1.
+/// What the score is made of; each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// w: how well the evidence for couplings between columns pays for them.
-    pub couplings: f64,
-    /// s: how far rows come in kinds.
+    /// Of rare numbers and categories.
+    pub values: f64,
+    /// Of the network's doubt about how cells go together.
+    pub doubt: f64,
+    /// Of the length in patterns.
     pub patterns: f64,
 }
 
@@ -108,7 +113,7 @@ impl EvidenceHead {
         let marginals = Method::Marginals(NoSettings {});
         let by_rarity = if categories.width() > WIDEST { &marginals } else { &Method::Cbrw(WalkConfig::default()) };
         if n_cells(layout) > MOST_CELLS {
-            weights.patterns = 0.0;
+            weights = Weights { doubt: weights.doubt + weights.patterns, patterns: 0.0, ..weights };
         }
         let has_any = |layout: &Layout| layout.width() > 0;
         let by_patterns = || member(&Method::Comprex(NoSettings {}), layout, Encoded::clone);
@@ -122,28 +127,27 @@ impl EvidenceHead {
         })
     }
 
-    /// What the table shows of couplings.
+    /// What the score is made of.
     pub fn weights(&self) -> Weights {
         self.weights
     }
 
     /// Takes the scores of rows apart. `doubts` [rows, cells] is asked for only if it has a weight.
     pub fn split(&self, rows: &Encoded, n_cells: usize, doubts: impl FnOnce() -> Vec<f32>) -> Split {
-        let Weights { couplings, patterns } = self.weights;
         let mut split = Split { base: vec![0.0; rows.n_rows()], parts: vec![0.0; rows.n_rows() * n_cells], n_cells };
         if let Some(numbers) = &self.numbers {
-            numbers.add(&mut split, 0, 1.0 - patterns, &only_numbers(rows));
+            numbers.add(&mut split, 0, self.weights.values, &only_numbers(rows));
         }
         if let Some(categories) = &self.categories {
-            categories.add(&mut split, self.n_numbers, (1.0 - patterns) * (1.0 - couplings), &only_codes(rows));
+            categories.add(&mut split, self.n_numbers, self.weights.values, &only_codes(rows));
         }
-        if couplings > 0.0 {
+        if self.weights.doubt > 0.0 {
             let parts = doubts().into_iter().map(f64::from).collect();
             let doubts = Split { base: vec![0.0; rows.n_rows()], parts, n_cells };
-            add(&mut split, 0, (1.0 - patterns) * couplings, &self.doubt, &doubts);
+            add(&mut split, 0, self.weights.doubt, &self.doubt, &doubts);
         }
-        if let Some(member) = &self.patterns {
-            member.add(&mut split, 0, patterns, rows);
+        if let Some(patterns) = &self.patterns {
+            patterns.add(&mut split, 0, self.weights.patterns, rows);
         }
         split
     }
@@ -225,16 +229,16 @@ fn add(split: &mut Split, first: usize, weight: f64, tail: &Tail, own: &Split) {
 }
 
 impl Weights {
-    /// Checks both; says what is wrong.
+    /// Checks them; says what is wrong.
     pub fn validate(self) -> std::result::Result<(), &'static str> {
-        let inside = [self.couplings, self.patterns].iter().all(|weight| (0.0..=1.0).contains(weight));
-        if inside { Ok(()) } else { Err("both weights are to lie between 0 and 1") }
+        let inside = [self.values, self.doubt, self.patterns].iter().all(|weight| (0.0..=1.0).contains(weight));
+        if inside { Ok(()) } else { Err("weights are to lie between 0 and 1") }
     }
 
     /// From the surprise of some held-out rows at a glance, [0], and from the rest of each row, [1], in a table of `n_rows` rows and
     /// columns of these sizes.
     pub(super) fn new(surprises: &[[f64; 2]], n_rows: usize, sizes: &[usize]) -> Self {
-        let none = Self { couplings: 0.0, patterns: 0.0 };
+        let none = Self { values: 1.0, doubt: 0.0, patterns: 0.0 };
         if surprises.len() < 2 {
             return none;
         }
@@ -252,9 +256,13 @@ impl Weights {
         let cost = 0.25 * (all * all - squares) * (n_rows as f64).ln();
         let evidence = n_rows as f64 * gain;
         let at_a_glance = surprises.iter().map(|[glance, _]| glance).sum::<f64>() / n;
-        let patterns = 1.0 / (1.0 + (-STEEPNESS * (gain / at_a_glance - 0.5)).exp());
+        let kinds = 1.0 / (1.0 + (-STEEPNESS * (gain / at_a_glance - 0.5)).exp());
+        let couplings = if evidence > cost { 1.0 - cost / evidence } else { 0.0 };
+        let by_network = n_rows as f64 / (n_rows as f64 + MANY_ROWS);
+        let patterns = kinds + (1.0 - kinds) * couplings * (1.0 - by_network);
         Self {
-            couplings: if evidence > cost { 1.0 - cost / evidence } else { 0.0 },
+            values: (1.0 - kinds) * (1.0 - couplings),
+            doubt: (1.0 - kinds) * couplings * by_network,
             patterns: if patterns > NEGLIGIBLE { patterns } else { 0.0 },
         }
     }
@@ -302,23 +310,30 @@ mod tests {
     fn couplings_weigh_what_they_explain_beyond_their_cost() {
         let sizes = [3, 2, 4];
         let cost = 0.5 * 11.0 * 1000f64.ln();
-        let couplings = |surprises: &[[f64; 2]]| Weights::new(surprises, 1000, &sizes).couplings;
-        assert!((couplings(&[[2.0, 1.9]; 50]) - (1.0 - cost / 100.0)).abs() < 1e-9);
-        assert_eq!(couplings(&[[2.0, 1.97]; 50]), 0.0, "30 nats of evidence do not pay for it");
-        assert_eq!(couplings(&[[2.0, 2.5]; 50]), 0.0);
-        assert_eq!(couplings(&[[9.0, 0.0]]), 0.0, "one row is no evidence");
+        let values = |surprises: &[[f64; 2]]| Weights::new(surprises, 1000, &sizes).values;
+        let kinds = |v: f64| 1.0 / (1.0 + (-30.0 * (v - 0.5)).exp());
+        assert!((values(&[[2.0, 1.9]; 50]) - (1.0 - kinds(0.05)) * cost / 100.0).abs() < 1e-9);
+        assert!(values(&[[2.0, 1.97]; 50]) > 0.999_99, "30 nats of evidence do not pay for it");
+        assert_eq!(values(&[[2.0, 2.5]; 50]), 1.0);
+        assert_eq!(values(&[[9.0, 0.0]]), 1.0, "one row is no evidence");
         // Mean 0.1, standard deviation 0.3·√(50/49): the standard error is 0.0429.
         let uneven: Vec<[f64; 2]> = (0..50).map(|i| [2.0, if i % 2 == 0 { 1.6 } else { 2.2 }]).collect();
-        let error = 0.3 / 49f64.sqrt();
-        assert!((couplings(&uneven) - (1.0 - cost / (1000.0 * (0.1 - error)))).abs() < 1e-9);
+        let gain = 0.1 - 0.3 / 49f64.sqrt();
+        assert!((values(&uneven) - (1.0 - kinds(gain / 2.0)) * cost / (1000.0 * gain)).abs() < 1e-9);
     }
 
     #[test]
-    fn patterns_take_over_where_the_rest_tells_half_of_a_row() {
-        let patterns = |rest: f64| Weights::new(&[[2.0, rest]; 50], 100_000, &[3, 2, 4]).patterns;
-        assert!((patterns(1.0) - 0.5).abs() < 1e-9);
-        assert!((patterns(0.8) - 1.0 / (1.0 + (-3.0f64).exp())).abs() < 1e-9, "v = 0.6");
-        assert_eq!(patterns(1.9), 0.0);
+    fn patterns_take_over_where_the_rest_tells_half_of_a_row_or_rows_are_few() {
+        let sizes = [3, 2, 4];
+        let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &sizes);
+        let kinds = 1.0 / (1.0 + (-3.0f64).exp());
+        assert!((weights(0.8, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.6");
+        let even = weights(1.6, 5000);
+        assert!((even.doubt - even.patterns).abs() < 0.05, "{even:?}");
+        assert_eq!(weights(1.9, 1_000_000_000).patterns, 0.0);
+        for weights in [even, weights(0.8, 500), weights(1.2, 5000)] {
+            assert!((weights.values + weights.doubt + weights.patterns - 1.0).abs() < 1e-9, "{weights:?}");
+        }
     }
 
     #[test]

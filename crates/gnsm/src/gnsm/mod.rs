@@ -163,7 +163,7 @@ impl Gnsm {
         &self.config
     }
 
-    /// What the table shows of couplings; only for [`Head::Evidence`].
+    /// What the score is made of; only for [`Head::Evidence`].
     pub fn weights(&self) -> Option<Weights> {
         match &self.head {
             FittedHead::Evidence(head) => Some(head.weights()),
