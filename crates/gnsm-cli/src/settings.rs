@@ -14,9 +14,10 @@ use crate::arguments::{HeadName, MethodArguments, Preset};
 pub fn method(arguments: &MethodArguments) -> Result<Method> {
     let mut method = Method::named(&arguments.method)?;
     if let Method::Gnsm(config) = &mut method {
-        *config = preset(arguments.preset, arguments.head);
-    } else if arguments.head.is_some() {
-        bail!("--head is for the method gnsm, not for {}", method.name());
+        *config = preset(arguments.preset.unwrap_or(Preset::Fast), arguments.head);
+    } else if arguments.preset.is_some() || arguments.head.is_some() {
+        let flag = if arguments.preset.is_some() { "--preset" } else { "--head" };
+        bail!("{flag} is for the method gnsm, not for {}; leave it out, or leave out --method", method.name());
     }
     if let Some(path) = &arguments.config {
         let changes: Value = read_toml(path)?;
@@ -55,12 +56,28 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
 pub fn of_method(method: &Method) -> Result<Value> {
     // By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
     let mut value: Value = serde_json::from_str(&serde_json::to_string(method)?)?;
-    Ok(value["settings"].take())
+    let mut settings = value["settings"].take();
+    replace(&mut settings, &UNLIMITED.into(), &ALL.into());
+    Ok(settings)
+}
+
+/// The largest number stands for "no limit" in a settings type; TOML cannot hold it, and nobody could read it.
+const UNLIMITED: u64 = u64::MAX;
+const ALL: &str = "all";
+
+/// Puts `new` wherever `settings` hold `old`.
+fn replace(settings: &mut Value, old: &Value, new: &Value) {
+    match settings {
+        Value::Object(members) => members.values_mut().for_each(|value| replace(value, old, new)),
+        value if value == old => *value = new.clone(),
+        _ => {}
+    }
 }
 
 fn with_changes(method: &Method, changes: Value) -> Result<Method> {
     let mut settings = of_method(method)?;
     merge(&mut settings, changes, "")?;
+    replace(&mut settings, &ALL.into(), &UNLIMITED.into());
     let whole = serde_json::json!({ "method": method.name(), "settings": settings });
     Ok(serde_json::from_value(whole)?)
 }
@@ -110,6 +127,17 @@ mod tests {
             expected.network.width = 16;
             assert_eq!(config, expected);
         }
+        Ok(())
+    }
+
+    #[test]
+    fn no_limit_is_a_word() -> Result<()> {
+        let paper = of_method(&Method::Gnsm(GnsmConfig::paper()))?;
+        assert_eq!(paper["training"]["validation_rows"], "all");
+        assert!(!paper.to_string().contains(&u64::MAX.to_string()), "{paper}");
+        let config = changed(GnsmConfig::fast(), "training.validation_rows = \"all\"")?;
+        assert_eq!(config.training.validation_rows, GnsmConfig::paper().training.validation_rows);
+        assert_eq!(changed(config, "training.validation_rows = 7")?.training.validation_rows, 7);
         Ok(())
     }
 

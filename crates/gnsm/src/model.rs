@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model_file;
 use crate::noise::stream;
 use crate::reason::{self, Explanation};
-use crate::schema::{ColumnChoices, Schema};
+use crate::schema::{ColumnChoices, Schema, plural};
 use crate::table::Table;
 use crate::threshold::Calibration;
 use crate::train::{Run, Saver, Watcher};
@@ -176,7 +176,7 @@ fn learnable_rows(table: &Table, options: &FitOptions) -> Result<(Vec<usize>, u6
     let left_out = table.n_rows() - rows.len();
     if rows.len() < FEWEST_ROWS {
         return Err(Error::fit(
-            format!("{} has {} rows to learn from", table.file, rows.len()),
+            format!("{} has {} to learn from", table.file, plural(rows.len(), "row")),
             format!("give at least {FEWEST_ROWS}"),
         ));
     }

@@ -254,6 +254,21 @@ fn heads_and_presets_combine() {
 }
 
 #[test]
+fn what_only_gnsm_knows_is_refused_for_other_methods() {
+    let folder = Folder::new();
+    folder.write("claims.csv", claims(0, 100));
+    for command in [&["fit", "claims.csv", "-o", "m.gnsm"][..], &["detect", "claims.csv", "--save", "m.gnsm"]] {
+        for [flag, value] in [["--preset", "fast"], ["--preset", "paper"], ["--head", "norms"]] {
+            let error = folder.run(&[command, &["--method", "marginals", flag, value]].concat()).failed();
+            let expected =
+                format!("error: {flag} is for the method gnsm, not for marginals; leave it out, or leave out --method");
+            assert_eq!(error, expected);
+        }
+    }
+    assert!(!exists(&folder, "m.gnsm"));
+}
+
+#[test]
 fn demo_leaves_other_files_alone() {
     let folder = Folder::new();
     folder.write("gnsm-demo.csv", "precious");

@@ -66,8 +66,13 @@ trait ReadRows: Send {
 /// The code of a missing cell in [`Values::Category`].
 pub const MISSING: u32 = u32::MAX;
 
-/// Cells of undeclared text that mean "no value here", in any column.
+/// Cells of undeclared text (CSV) and JSON strings that mean "no value here", in any column.
 pub const MISSING_TEXTS: [&str; 8] = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
+
+/// Whether a text means "no value".
+pub fn is_missing(text: &str) -> bool {
+    MISSING_TEXTS.contains(&text.trim())
+}
 
 /// A batch of rows, by columns.
 #[derive(Debug, Clone, PartialEq)]
