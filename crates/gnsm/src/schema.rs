@@ -136,15 +136,8 @@ pub enum Kind {
 impl Schema {
     /// Learns from these rows of a table.
     pub fn learn(table: &Table, rows: &[usize], choices: &ColumnChoices) -> Result<Self> {
-        let known = |name: &String| table.column(name).is_some();
-        for name in choices.columns.keys().chain(&choices.label) {
-            if !known(name) {
-                let names = table.columns.iter().map(|column| column.name.as_str());
-                return Err(Error::schema(
-                    format!("{} has no column `{name}`", table.file),
-                    format!("its columns are {}", list(names, 20)),
-                ));
-            }
+        if let Some(name) = choices.columns.keys().chain(&choices.label).find(|name| table.column(name).is_none()) {
+            return Err(no_such_column(table, name));
         }
         let columns: Vec<ColumnSchema> = table
             .columns
@@ -165,6 +158,12 @@ impl Schema {
     pub fn used(&self) -> impl Iterator<Item = &ColumnSchema> {
         self.columns.iter().filter(|column| column.kind != Kind::Ignored)
     }
+}
+
+/// The error for a column that was named and is not there.
+pub(crate) fn no_such_column(table: &Table, name: &str) -> Error {
+    let names = list(table.columns.iter().map(|column| column.name.as_str()), 20);
+    Error::schema(format!("{} has no column `{name}`", table.file), format!("its columns are {names}"))
 }
 
 /// `1 row`, `2 rows`.
