@@ -10,6 +10,7 @@
 //! Columns are found by name, so their order in the file does not matter.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use rayon::prelude::*;
 
@@ -143,9 +144,44 @@ pub struct EncodedColumn {
     pub group: usize,
     /// Its number, for a numeric column.
     pub number: Option<usize>,
-    codes: HashMap<String, u32>,
+    codes: Codes,
     /// The code of a missing cell.
     missing: u32,
+}
+
+/// The codes of a column's categories.
+type Codes = HashMap<String, u32, BuildHasherDefault<WordHasher>>;
+
+/// Hashes eight bytes at a time: every cell is looked up, and categories are short.
+///
+/// Whoever chooses the rows could find many texts of one hash; but only training adds to the map, so that costs them nothing but a lookup.
+#[derive(Debug, Clone, Copy, Default)]
+struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        // Texts come with an end mark of their own, so that padding makes no two alike.
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.write_u64(u64::from_le_bytes(last));
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        // The map takes the low bits, which a product leaves poor.
+        self.0 ^ (self.0 >> 32)
+    }
 }
 
 /// What the group of a numeric column is made of.
@@ -163,7 +199,7 @@ impl Encoder {
                 Kind::Categorical { categories, rare, missing } => {
                     let own = categories.len() as u32;
                     let shared = u32::from(!rare.is_empty());
-                    let mut codes: HashMap<String, u32> = categories.iter().cloned().zip(0..).collect();
+                    let mut codes: Codes = categories.iter().cloned().zip(0..).collect();
                     codes.extend(rare.iter().map(|name| (name.clone(), own)));
                     let last = own + shared;
                     (codes, None, last + u32::from(*missing), if *missing { last } else { UNSEEN })
@@ -171,7 +207,7 @@ impl Encoder {
                 Kind::Numeric { missing, .. } => {
                     n_numbers += 1;
                     let absent = if *missing { PRESENT + 1 } else { UNSEEN };
-                    (HashMap::new(), Some(n_numbers - 1), 1 + u32::from(*missing), absent)
+                    (Codes::default(), Some(n_numbers - 1), 1 + u32::from(*missing), absent)
                 }
             };
             columns.push(EncodedColumn { column: index, group: sizes.len(), number, codes, missing });

@@ -71,8 +71,12 @@ pub const MISSING_TEXTS: [&str; 8] = ["", "?", "NA", "N/A", "NaN", "nan", "null"
 
 /// Whether a text means "no value".
 pub fn is_missing(text: &str) -> bool {
-    MISSING_TEXTS.contains(&text.trim())
+    let text = text.trim();
+    // This is asked of every cell: most are longer than any of these.
+    text.len() <= LONGEST_MISSING_TEXT && MISSING_TEXTS.contains(&text)
 }
+
+const LONGEST_MISSING_TEXT: usize = 4;
 
 /// A batch of rows, by columns.
 #[derive(Debug, Clone, PartialEq)]
