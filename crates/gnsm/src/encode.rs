@@ -10,14 +10,14 @@
 //! Columns are found by name, so their order in the file does not matter.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 
 use rayon::prelude::*;
 
+use crate::codes::Codes;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, UNSEEN};
 use crate::schema::{ColumnSchema, Kind, Schema, list, not_a_number, parse_number};
-use crate::table::{Column, MISSING, Table, Values};
+use crate::table::{Column, MISSING, Table, Values, is_missing};
 
 /// |z| up to which a number stays as it is.
 const STRAIGHT: f64 = 10.0;
@@ -147,41 +147,6 @@ pub struct EncodedColumn {
     codes: Codes,
     /// The code of a missing cell.
     missing: u32,
-}
-
-/// The codes of a column's categories.
-type Codes = HashMap<String, u32, BuildHasherDefault<WordHasher>>;
-
-/// Hashes eight bytes at a time: every cell is looked up, and categories are short.
-///
-/// Whoever chooses the rows could find many texts of one hash; but only training adds to the map, so that costs them nothing but a lookup.
-#[derive(Debug, Clone, Copy, Default)]
-struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        for word in words {
-            self.write_u64(u64::from_le_bytes(*word));
-        }
-        // Texts come with an end mark of their own, so that padding makes no two alike.
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.write_u64(u64::from_le_bytes(last));
-    }
-
-    fn write_u8(&mut self, byte: u8) {
-        self.write_u64(byte.into());
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        // The map takes the low bits, which a product leaves poor.
-        self.0 ^ (self.0 >> 32)
-    }
 }
 
 /// What the group of a numeric column is made of.
@@ -380,6 +345,9 @@ fn encode_categories(values: &Values, column: &EncodedColumn) -> Vec<u32> {
             let translated: Vec<u32> = names.iter().map(|name| code_of(name)).collect();
             let translate = |code: &u32| if *code == MISSING { column.missing } else { translated[*code as usize] };
             codes.iter().map(translate).collect()
+        }
+        Values::Text(cells) => {
+            cells.iter().map(|text| if is_missing(text) { column.missing } else { code_of(text) }).collect()
         }
         _ => (0..values.len()).map(|row| values.text(row).map_or(column.missing, |text| code_of(&text))).collect(),
     }

@@ -38,6 +38,7 @@
 
 pub mod table;
 pub mod schema;
+mod codes;
 pub mod encode;
 pub mod layout;
 pub mod noise;
