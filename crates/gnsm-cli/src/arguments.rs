@@ -429,10 +429,10 @@ pub struct MethodArguments {
     /// The detector.
     #[arg(long, value_name = "NAME", default_value = Method::NAMES[0], value_parser = PossibleValuesParser::new(Method::NAMES))]
     pub method: String,
-    /// The settings to start from.
-    #[arg(long, value_enum, default_value_t = Preset::Fast)]
-    pub preset: Preset,
-    /// How the score is made, if not as the preset has it.
+    /// The settings of gnsm, dsvdd or dagmm to start from [default: fast].
+    #[arg(long, value_enum)]
+    pub preset: Option<Preset>,
+    /// How gnsm makes the score, if not as the preset has it.
     #[arg(long, value_enum)]
     pub head: Option<HeadName>,
     /// A TOML file with settings in place of the preset's; `gnsm inspect` shows their names.

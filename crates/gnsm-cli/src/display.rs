@@ -75,7 +75,7 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
-/// A p-value: `0.0123`, `0.00005`.
+/// A p-value: `0.0123`, `5e-5`.
 pub fn p_value(p: f64) -> String {
     gnsm::reason::short(p)
 }

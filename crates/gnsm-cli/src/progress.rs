@@ -48,7 +48,7 @@ impl Watcher for FitWatcher {
 
     fn progress(&mut self, progress: &Progress) {
         let text = || {
-            let best = progress.best.map(|best| format!(", best {best:.4}")).unwrap_or_default();
+            let best = progress.best.map(|best| format!(", best validation {best:.4}")).unwrap_or_default();
             let left = display::seconds(progress.seconds_left);
             format!("loss {:.4}{best}, at most {left} left", progress.loss)
         };

@@ -13,11 +13,17 @@ use crate::arguments::{HeadName, MethodArguments, Preset};
 
 /// The method with its preset, its head, and the settings of a file on top.
 pub fn method(arguments: &MethodArguments) -> Result<Method> {
-    let mut method = with_preset(Method::named(&arguments.method)?, arguments.preset)?;
+    let mut method = Method::named(&arguments.method)?;
+    if let Some(preset) = arguments.preset {
+        if !matches!(method, Method::Gnsm(_) | Method::Dsvdd(_) | Method::Dagmm(_)) {
+            bail!("--preset is for the methods gnsm, dsvdd and dagmm, not for {}; leave it out", method.name());
+        }
+        method = with_preset(method, preset)?;
+    }
     if let Method::Gnsm(config) = &mut method {
         *config = with_head(*config, arguments.head);
     } else if arguments.head.is_some() {
-        bail!("--head is for the method gnsm, not for {}", method.name());
+        bail!("--head is for the method gnsm, not for {}; leave it out, or leave out --method", method.name());
     }
     if let Some(path) = &arguments.config {
         method = with_file(&method, path)?;
@@ -76,7 +82,22 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
 pub fn of_method(method: &Method) -> Result<Value> {
     // By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
     let mut value: Value = serde_json::from_str(&serde_json::to_string(method)?)?;
-    Ok(value["settings"].take())
+    let mut settings = value["settings"].take();
+    replace(&mut settings, &UNLIMITED.into(), &ALL.into());
+    Ok(settings)
+}
+
+/// The largest number stands for "no limit" in a settings type; TOML cannot hold it, and nobody could read it.
+const UNLIMITED: u64 = u64::MAX;
+const ALL: &str = "all";
+
+/// Puts `new` wherever `settings` hold `old`.
+fn replace(settings: &mut Value, old: &Value, new: &Value) {
+    match settings {
+        Value::Object(members) => members.values_mut().for_each(|value| replace(value, old, new)),
+        value if value == old => *value = new.clone(),
+        _ => {}
+    }
 }
 
 /// The method with the settings of a TOML file in place of its own.
@@ -87,6 +108,7 @@ pub fn with_file(method: &Method, path: &Path) -> Result<Method> {
 fn with_changes(method: &Method, changes: Value) -> Result<Method> {
     let mut settings = of_method(method)?;
     merge(&mut settings, changes, "")?;
+    replace(&mut settings, &ALL.into(), &UNLIMITED.into());
     let whole = serde_json::json!({ "method": method.name(), "settings": settings });
     Ok(serde_json::from_value(whole)?)
 }
@@ -136,6 +158,17 @@ mod tests {
             expected.network.width = 16;
             assert_eq!(config, expected);
         }
+        Ok(())
+    }
+
+    #[test]
+    fn no_limit_is_a_word() -> Result<()> {
+        let paper = of_method(&Method::Gnsm(GnsmConfig::paper()))?;
+        assert_eq!(paper["training"]["validation_rows"], "all");
+        assert!(!paper.to_string().contains(&u64::MAX.to_string()), "{paper}");
+        let config = changed(GnsmConfig::fast(), "training.validation_rows = \"all\"")?;
+        assert_eq!(config.training.validation_rows, GnsmConfig::paper().training.validation_rows);
+        assert_eq!(changed(config, "training.validation_rows = 7")?.training.validation_rows, 7);
         Ok(())
     }
 

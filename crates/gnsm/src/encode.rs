@@ -13,10 +13,11 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
+use crate::codes::Codes;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, UNSEEN};
 use crate::schema::{ColumnSchema, Kind, Schema, list, not_a_number, parse_number};
-use crate::table::{Column, MISSING, Table, Values};
+use crate::table::{Column, MISSING, Table, Values, is_missing};
 
 /// |z| up to which a number stays as it is.
 const STRAIGHT: f64 = 10.0;
@@ -143,7 +144,7 @@ pub struct EncodedColumn {
     pub group: usize,
     /// Its number, for a numeric column.
     pub number: Option<usize>,
-    codes: HashMap<String, u32>,
+    codes: Codes,
     /// The code of a missing cell.
     missing: u32,
 }
@@ -163,7 +164,7 @@ impl Encoder {
                 Kind::Categorical { categories, rare, missing } => {
                     let own = categories.len() as u32;
                     let shared = u32::from(!rare.is_empty());
-                    let mut codes: HashMap<String, u32> = categories.iter().cloned().zip(0..).collect();
+                    let mut codes: Codes = categories.iter().cloned().zip(0..).collect();
                     codes.extend(rare.iter().map(|name| (name.clone(), own)));
                     let last = own + shared;
                     (codes, None, last + u32::from(*missing), if *missing { last } else { UNSEEN })
@@ -171,7 +172,7 @@ impl Encoder {
                 Kind::Numeric { missing, .. } => {
                     n_numbers += 1;
                     let absent = if *missing { PRESENT + 1 } else { UNSEEN };
-                    (HashMap::new(), Some(n_numbers - 1), 1 + u32::from(*missing), absent)
+                    (Codes::default(), Some(n_numbers - 1), 1 + u32::from(*missing), absent)
                 }
             };
             columns.push(EncodedColumn { column: index, group: sizes.len(), number, codes, missing });
@@ -344,6 +345,9 @@ fn encode_categories(values: &Values, column: &EncodedColumn) -> Vec<u32> {
             let translated: Vec<u32> = names.iter().map(|name| code_of(name)).collect();
             let translate = |code: &u32| if *code == MISSING { column.missing } else { translated[*code as usize] };
             codes.iter().map(translate).collect()
+        }
+        Values::Text(cells) => {
+            cells.iter().map(|text| if is_missing(text) { column.missing } else { code_of(text) }).collect()
         }
         _ => (0..values.len()).map(|row| values.text(row).map_or(column.missing, |text| code_of(&text))).collect(),
     }

@@ -40,6 +40,7 @@
 
 pub mod table;
 pub mod schema;
+mod codes;
 pub mod encode;
 pub mod layout;
 pub mod noise;

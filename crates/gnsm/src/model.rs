@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model_file;
 use crate::noise::stream;
 use crate::reason::{self, Explanation};
-use crate::schema::{ColumnChoices, Schema};
+use crate::schema::{ColumnChoices, Schema, no_such_column, plural};
 use crate::table::Table;
 use crate::threshold::Calibration;
 use crate::train::{Run, Saver, Watcher};
@@ -168,15 +168,13 @@ impl Model {
 fn learnable_rows(table: &Table, options: &FitOptions) -> Result<(Vec<usize>, u64)> {
     let mut rows: Vec<usize> = (0..table.n_rows()).collect();
     if let (Some(label), Some(anomaly)) = (&options.choices.label, &options.anomaly) {
-        let column = table.column(label).ok_or_else(|| {
-            Error::schema(format!("{} has no column `{label}`", table.file), "name the label column with --label")
-        })?;
+        let column = table.column(label).ok_or_else(|| no_such_column(table, label))?;
         rows.retain(|&row| column.values.text(row).as_deref() != Some(anomaly));
     }
     let left_out = table.n_rows() - rows.len();
     if rows.len() < FEWEST_ROWS {
         return Err(Error::fit(
-            format!("{} has {} rows to learn from", table.file, rows.len()),
+            format!("{} has {} to learn from", table.file, plural(rows.len(), "row")),
             format!("give at least {FEWEST_ROWS}"),
         ));
     }

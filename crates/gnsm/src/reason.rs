@@ -41,22 +41,40 @@ pub struct Explanation {
     pub reasons: Vec<Reason>,
 }
 
+impl Reason {
+    /// Whether the cell holds the likeliest category: its part is what doubt remained.
+    pub fn is_as_expected(&self) -> bool {
+        self.expected.as_ref() == Some(&self.saw)
+    }
+
+    /// The probability of the expected category for a sentence: `p = 0.31`, `p > 0.99`.
+    pub fn probability_text(&self) -> Option<String> {
+        self.probability.map(|p| if p >= 0.995 { "p > 0.99".to_owned() } else { format!("p = {p:.2}") })
+    }
+}
+
 impl fmt::Display for Reason {
-    /// `job = astronaut (never seen), expected admin. (p = 0.31), 64 %`
+    /// `job = astronaut (never seen), expected admin. (p = 0.31), 64 %`; where nothing else was expected,
+    /// `job = admin., as expected (p = 0.31), 5 %`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} = {}", self.column, self.saw)?;
         if self.unseen {
             f.write_str(" (never seen)")?;
         }
-        if let Some(expected) = &self.expected {
-            write!(f, ", expected {expected}")?;
+        match &self.expected {
+            _ if self.is_as_expected() => f.write_str(", as expected")?,
+            Some(expected) => write!(f, ", expected {expected}")?,
+            None => {}
         }
-        if let Some(probability) = self.probability {
-            write!(f, " (p = {probability:.2})")?;
+        if let Some(probability) = self.probability_text() {
+            write!(f, " ({probability})")?;
         }
         write!(f, ", {:.0} %", 100.0 * self.share)
     }
 }
+
+/// The error of a number that went through its z, in deviations.
+const ROUNDING: f64 = 1e-5;
 
 /// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
 const BLOCK: usize = 1024;
@@ -157,16 +175,24 @@ impl RowView<'_> {
 
     fn expected_range(&self, column: &EncodedColumn, mean: f64, scale: f64) -> Option<String> {
         let [low, high] = self.expected?.ranges[self.row * self.encoder.layout().n_numbers() + column.number?];
-        let [low, high] = [low, high].map(|limit| short(unscaled(f64::from(limit), mean, scale)));
+        let [low, high] = [low, high].map(|limit| limit_text(limit, mean, scale));
         Some(if low == high { low } else { format!("{low} to {high}") })
     }
+}
+
+/// The limit of a range. It is a 32-bit z, and what that leaves of a zero is no number to show.
+fn limit_text(limit: f32, mean: f64, scale: f64) -> String {
+    let value = unscaled(f64::from(limit), mean, scale);
+    short(if value.abs() < ROUNDING * scale { 0.0 } else { value })
 }
 
 /// A number with four significant digits.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) {
-        return format!("{value:.3e}");
+        let text = format!("{value:.3e}");
+        let Some((digits, exponent)) = text.split_once('e') else { return text };
+        return format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'));
     }
     let decimals = if size >= 1000.0 || value == 0.0 { 0 } else { (3 - size.log10().floor() as i32).max(0) as usize };
     let text = format!("{value:.decimals$}");
@@ -179,8 +205,16 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let shown: Vec<String> = [0.0, 1.0, -2.5, 1234.567, 0.012_345, 1e9, 99.99, 1e-7].map(short).to_vec();
-        assert_eq!(shown, ["0", "1", "-2.5", "1235", "0.01235", "1.000e9", "99.99", "1.000e-7"]);
+        let shown: Vec<String> =
+            [0.0, 1.0, -2.5, 1234.567, 0.012_345, 1e9, 99.99, -1.25e-7, f64::INFINITY].map(short).to_vec();
+        assert_eq!(shown, ["0", "1", "-2.5", "1235", "0.01235", "1e9", "99.99", "-1.25e-7", "inf"]);
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_zero() {
+        let (mean, scale) = (39.8557, 13.4922);
+        let limits = [0.0, 16.0, 0.25].map(|value: f64| limit_text(((value - mean) / scale) as f32, mean, scale));
+        assert_eq!(limits, ["0", "16", "0.25"]);
     }
 
     #[test]
@@ -195,7 +229,9 @@ mod tests {
             share: 0.64,
         };
         assert_eq!(reason.to_string(), "job = astronaut (never seen), expected admin. (p = 0.31), 64 %");
-        (reason.unseen, reason.expected, reason.probability) = (false, None, None);
+        (reason.unseen, reason.expected, reason.probability) = (false, Some("astronaut".into()), Some(0.996));
+        assert_eq!(reason.to_string(), "job = astronaut, as expected (p > 0.99), 64 %");
+        (reason.expected, reason.probability) = (None, None);
         assert_eq!(reason.to_string(), "job = astronaut, 64 %");
     }
 }

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::table::{Column, MISSING, MISSING_TEXTS, Table, Values};
+use crate::table::{Column, MISSING, Table, Values, is_missing};
 
 /// Whole numbers with at most this many distinct values are taken for categories.
 pub const FEW_INTEGERS: usize = 20;
@@ -136,15 +136,8 @@ pub enum Kind {
 impl Schema {
     /// Learns from these rows of a table.
     pub fn learn(table: &Table, rows: &[usize], choices: &ColumnChoices) -> Result<Self> {
-        let known = |name: &String| table.column(name).is_some();
-        for name in choices.columns.keys().chain(&choices.label) {
-            if !known(name) {
-                let names = table.columns.iter().map(|column| column.name.as_str());
-                return Err(Error::schema(
-                    format!("{} has no column `{name}`", table.file),
-                    format!("its columns are {}", list(names, 20)),
-                ));
-            }
+        if let Some(name) = choices.columns.keys().chain(&choices.label).find(|name| table.column(name).is_none()) {
+            return Err(no_such_column(table, name));
         }
         let columns: Vec<ColumnSchema> = table
             .columns
@@ -167,6 +160,17 @@ impl Schema {
     }
 }
 
+/// The error for a column that was named and is not there.
+pub(crate) fn no_such_column(table: &Table, name: &str) -> Error {
+    let names = list(table.columns.iter().map(|column| column.name.as_str()), 20);
+    Error::schema(format!("{} has no column `{name}`", table.file), format!("its columns are {names}"))
+}
+
+/// `1 row`, `2 rows`.
+pub(crate) fn plural(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Names for a message: `a`, `b`, `c` and 17 more.
 pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> String {
     let names: Vec<&str> = names.collect();
@@ -183,11 +187,6 @@ pub fn parse_number(text: &str) -> Option<f64> {
         return None;
     }
     text.parse().ok()
-}
-
-/// Whether a text means "no value".
-pub fn is_missing(text: &str) -> bool {
-    MISSING_TEXTS.contains(&text.trim())
 }
 
 /// The text under which a number is a category: `3`, not `3.0`.
@@ -280,6 +279,7 @@ fn learn_column(table: &Table, column: &Column, rows: &[usize], choice: Option<K
     }
     let counted = count(column, rows);
     let distinct = counted.counts.len();
+    let values = plural(distinct, "distinct value");
     match choice {
         Some(KindChoice::Categorical) => return schema(categorical(counted), "as asked".into()),
         Some(KindChoice::Numeric) => {
@@ -301,18 +301,18 @@ fn learn_column(table: &Table, column: &Column, rows: &[usize], choice: Option<K
         return schema(Kind::Ignored, format!("a row number: {distinct} whole numbers without a gap"));
     }
     if open_integers && distinct <= FEW_INTEGERS {
-        return schema(categorical(counted), format!("whole numbers with {distinct} distinct values"));
+        return schema(categorical(counted), format!("whole numbers with {values}"));
     }
     if takes_numbers {
         let kind = numeric(table, column, rows, &counted)?;
-        return schema(kind, format!("numbers with {distinct} distinct values"));
+        return schema(kind, format!("numbers with {values}"));
     }
     if distinct > IDENTIFIER_FROM && 2 * distinct > counted.present {
-        let reason = format!("an identifier or free text: {distinct} distinct values in {} rows", counted.present);
+        let reason = format!("an identifier or free text: {values} in {} rows", counted.present);
         return schema(Kind::Ignored, reason);
     }
     let reason = if counted.declared { "declared categories" } else { "text" };
-    schema(categorical(counted), format!("{reason} with {distinct} distinct values"))
+    schema(categorical(counted), format!("{reason} with {values}"))
 }
 
 fn leaves_no_gap(counted: &Counted) -> bool {

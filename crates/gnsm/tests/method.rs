@@ -201,7 +201,7 @@ fn hopeless_tables_are_refused_with_advice() {
         let method = small(Head::Surprise);
         Model::fit(&table(text), &method, &FitOptions::default(), &mut Silent).expect_err("refused").to_string()
     };
-    assert_eq!(fit("a,b\nx,y\n"), "test.csv has 1 rows to learn from; give at least 20");
+    assert_eq!(fit("a,b\nx,y\n"), "test.csv has 1 row to learn from; give at least 20");
     let same = format!("a,b\n{}", "x,y\n".repeat(50));
     assert_eq!(fit(&same), "all 50 rows of test.csv are the same; there is nothing to compare; give rows that differ");
 }

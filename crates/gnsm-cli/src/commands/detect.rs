@@ -179,7 +179,7 @@ impl View<'_> {
             format!("{STRONG}{place}. row {row}{STRONG:#}{line}  score {:.2}  p-value {p}{flag}\n", record.score);
         let reasons = explanation.reasons.iter().take(SHOWN_REASONS).enumerate();
         let worth =
-            reasons.filter(|(rank, reason)| *rank == 0 || (reason.share >= SMALL_SHARE && !is_as_expected(reason)));
+            reasons.filter(|(rank, reason)| *rank == 0 || (reason.share >= SMALL_SHARE && !reason.is_as_expected()));
         let shown: Vec<&Reason> = worth.map(|(_, reason)| reason).collect();
         card += &columns(Place::Output, Vec::new(), shown.iter().map(|reason| line_of(reason)).collect());
         let whole = self.other_cells(row, &shown);
@@ -209,9 +209,9 @@ impl View<'_> {
 }
 
 fn line_of(reason: &Reason) -> Vec<Cell> {
-    let expected = match (&reason.expected, reason.probability) {
-        (_, Some(probability)) if is_as_expected(reason) => format!("as expected (p = {probability:.2})"),
-        (Some(text), Some(probability)) => format!("expected {} (p = {probability:.2})", display::cell(text, 40)),
+    let expected = match (&reason.expected, reason.probability_text()) {
+        (_, Some(probability)) if reason.is_as_expected() => format!("as expected ({probability})"),
+        (Some(text), Some(probability)) => format!("expected {} ({probability})", display::cell(text, 40)),
         (Some(text), None) => format!("expected {}", display::cell(text, 40)),
         (None, _) => String::new(),
     };
@@ -223,9 +223,4 @@ fn line_of(reason: &Reason) -> Vec<Cell> {
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),
     ]
-}
-
-/// Whether the cell holds the likeliest category: its part is what doubt remained.
-fn is_as_expected(reason: &Reason) -> bool {
-    reason.expected.as_ref() == Some(&reason.saw)
 }

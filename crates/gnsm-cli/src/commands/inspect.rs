@@ -154,8 +154,8 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     let quantiles = QUANTILES
         .map(|part| vec![right(format!("{} %", 100.0 * part)), right(format!("{:.4}", calibration.quantile(part)))]);
     page += &table(["part of usual rows", "score up to"].map(right).to_vec(), quantiles.to_vec());
-    let rows = count(calibration.rows());
-    let _ = writeln!(page, "  smallest p-value {}, from {rows} rows", short(calibration.smallest_p()));
+    let rows = display::plural(calibration.rows(), "row");
+    let _ = writeln!(page, "  smallest p-value {}, from {rows}", short(calibration.smallest_p()));
     page
 }
 
@@ -171,7 +171,8 @@ fn column_line(column: &ColumnSchema) -> Vec<Cell> {
     let holds = match &column.kind {
         Kind::Categorical { categories, rare, missing } => {
             let rare = if rare.is_empty() { String::new() } else { format!(" and {} rare", count(rare.len() as u64)) };
-            with_missing(format!("{} categories{rare}", count(categories.len() as u64)), *missing)
+            let noun = if categories.len() == 1 { "category" } else { "categories" };
+            with_missing(format!("{} {noun}{rare}", count(categories.len() as u64)), *missing)
         }
         Kind::Numeric { mean, scale, missing } => {
             with_missing(format!("mean {}, deviation {}", short(*mean), short(*scale)), *missing)

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::arguments::ScoreArguments;
 use crate::console::{Console, print_json};
+use crate::display::plural;
 use crate::interrupt;
 use crate::output::{Destination, OutputFormat, Record, ScoreWriter};
 use crate::progress::RowCounter;
@@ -109,8 +110,8 @@ fn score(model: &Model, batch: &Table, n_reasons: usize, first_row: u64) -> Resu
 }
 
 fn without_rows(reader: &TableReader, path: &Path) -> String {
-    let columns = reader.columns().len();
-    let header = if columns > 0 { format!("a header of {columns} columns and ") } else { String::new() };
+    let columns = reader.columns().len() as u64;
+    let header = if columns > 0 { format!("a header of {} and ", plural(columns, "column")) } else { String::new() };
     format!("{}: holds {header}no rows", path.display())
 }
 

@@ -1,6 +1,6 @@
 //! Models, Parquet files and outputs that are damaged, foreign or out of reach.
 
-use crate::harness::{Folder, claims, exists};
+use crate::harness::{Folder, claims, ended, exists};
 
 #[test]
 fn damaged_models_are_refused() {
@@ -114,6 +114,32 @@ fn a_row_that_is_bad_in_the_middle_leaves_no_file() {
     }
     assert_eq!(folder.text("s.csv"), "earlier");
     assert_eq!(folder.files(), ["claims.csv", "claims.gnsm", "late.csv", "s.csv", "tiny.toml"]);
+}
+
+/// A limit on the size of files fails a write in the middle, as a disk does that fills up.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_fills_up_leaves_earlier_files_alone() {
+    let folder = Folder::with_model();
+    for name in ["old.csv", "old.jsonl", "old.parquet", "old.gnsm"] {
+        folder.write(name, "earlier");
+    }
+    let before = folder.files();
+    for (file, arguments) in [
+        ("old.csv", &["score", "claims.gnsm", "claims.csv", "-o", "old.csv"][..]),
+        ("old.jsonl", &["score", "claims.gnsm", "claims.csv", "-o", "old.jsonl", "--fdr", "0.5"]),
+        ("old.parquet", &["score", "claims.gnsm", "claims.csv", "-o", "old.parquet", "--explain", "4"]),
+        ("old.csv", &["detect", "claims.csv", "-o", "old.csv", "--config", "tiny.toml"]),
+        ("old.gnsm", &["fit", "claims.csv", "-o", "old.gnsm", "--config", "tiny.toml"]),
+        ("old.gnsm", &["detect", "claims.csv", "--save", "old.gnsm", "--config", "tiny.toml"]),
+    ] {
+        // The signal that comes with it is ignored: a full disk sends none.
+        let limited = ["-c", "trap '' XFSZ; ulimit -f 2; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_gnsm")];
+        let error = ended(&mut folder.program("sh", &[&limited, arguments].concat())).failed();
+        assert!(error.contains("File too large"), "{error}");
+        assert_eq!(folder.files(), before, "{arguments:?}");
+        assert_eq!(folder.text(file), "earlier", "{arguments:?}");
+    }
 }
 
 #[test]

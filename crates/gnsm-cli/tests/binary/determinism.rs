@@ -63,6 +63,31 @@ fn scores_do_not_depend_on_batches_threads_or_order() {
 }
 
 #[test]
+fn missing_markers_in_json_lines_mean_the_same_in_every_batch() {
+    let folder = Folder::new();
+    // A number that is sometimes a marker, words that are sometimes a number, and words alone.
+    let object = |i: usize| {
+        let amount = if i % 9 == 4 { "\"NA\"".to_owned() } else { format!("{}.5", 40 + i * i % 37) };
+        let code = ["\"a\"", "\"b\"", "7", "\"N/A\""][i % 4];
+        let word = ["\"x\"", "\"y\"", "\"?\""][i % 3];
+        format!("{{\"amount\":{amount},\"code\":{code},\"word\":{word}}}")
+    };
+    let objects = (0..200).map(object).collect::<Vec<_>>().join("\n");
+    folder.write("claims.jsonl", &objects);
+    let run = folder.fit("claims.jsonl", "m.gnsm", &[]).succeeded();
+    assert!(run.stderr.contains("numbers with"), "{}", run.stderr);
+    let score = |size: &str| {
+        let arguments = ["score", "m.gnsm", "-", "--format", "jsonl", "--explain", "3", "--batch-size", size];
+        folder.run_with_input(&arguments, objects.as_bytes()).succeeded().stdout
+    };
+    let expected = score("200");
+    assert!(expected.contains("amount = (missing)") && expected.contains("code = (missing)"), "{expected}");
+    for size in ["1", "2", "7"] {
+        assert!(score(size) == expected, "batches of {size}");
+    }
+}
+
+#[test]
 fn a_model_depends_on_data_and_seed_alone() {
     let folder = Folder::new();
     folder.write("claims.csv", claims(0, 400));

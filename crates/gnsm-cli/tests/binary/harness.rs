@@ -101,7 +101,12 @@ impl Folder {
 
     /// The binary, to be run in this folder.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gnsm"));
+        self.program(env!("CARGO_BIN_EXE_gnsm"), arguments)
+    }
+
+    /// Any program, to be run in this folder.
+    pub fn program(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(self.0.path()).args(arguments).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env_remove("COLUMNS").env_remove("RUST_BACKTRACE").env_remove("CLICOLOR_FORCE");
@@ -109,7 +114,7 @@ impl Folder {
     }
 
     pub fn run(&self, arguments: &[&str]) -> Run {
-        ended(self.command(arguments).output().expect("started"))
+        ended(&mut self.command(arguments))
     }
 
     /// Runs with this on standard input.
@@ -121,7 +126,7 @@ impl Folder {
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().expect("ended");
         writer.join().expect("written");
-        ended(output)
+        run_of(output)
     }
 
     /// Fits with the tiny settings.
@@ -130,7 +135,12 @@ impl Folder {
     }
 }
 
-fn ended(output: Output) -> Run {
+/// Runs a command to its end.
+pub fn ended(command: &mut Command) -> Run {
+    run_of(command.output().expect("started"))
+}
+
+fn run_of(output: Output) -> Run {
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }

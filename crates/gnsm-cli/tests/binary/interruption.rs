@@ -1,8 +1,9 @@
 //! Fits that are stopped, killed and continued.
 #![cfg(unix)]
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::harness::{Folder, claims, exists};
@@ -52,6 +53,27 @@ fn ctrl_c_keeps_the_best_model_so_far() {
     assert!(stderr.contains("--resume continues from m.gnsm.checkpoint"), "{stderr}");
     folder.run(&["score", "m.gnsm", "claims.csv"]).succeeded();
     assert_eq!(folder.files(), ["claims.csv", "long.toml", "m.gnsm", "m.gnsm.checkpoint", "tiny.toml"]);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once() {
+    let folder = Folder::new();
+    let mut command = folder.command(&["fit", "-", "-o", "m.gnsm", "--config", "tiny.toml"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("started");
+    // More than a pipe holds: once it is written, the table is being read, and whoever reads waits for its end.
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(claims(0, 20_000).as_bytes()).expect("written");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    signal(&child, "-INT");
+    let first = lines.next().expect("a line").expect("text");
+    assert_eq!(first, "stopping with the best model so far; press Ctrl-C again to quit without it");
+    assert!(child.try_wait().expect("asked").is_none(), "the first one lets it finish");
+    signal(&child, "-INT");
+    // The table has not ended, so this is the signal's doing.
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    assert_eq!(lines.count(), 0, "there is nothing more to say");
+    drop(stdin);
+    assert_eq!(folder.files(), ["tiny.toml"]);
 }
 
 #[test]

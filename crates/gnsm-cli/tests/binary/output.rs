@@ -254,6 +254,23 @@ fn heads_and_presets_combine() {
 }
 
 #[test]
+fn what_only_networks_know_is_refused_for_other_methods() {
+    let folder = Folder::new();
+    folder.write("claims.csv", claims(0, 100));
+    for command in [&["fit", "claims.csv", "-o", "m.gnsm"][..], &["detect", "claims.csv", "--save", "m.gnsm"]] {
+        for (flag, value, whom) in [
+            ("--preset", "fast", "methods gnsm, dsvdd and dagmm, not for marginals; leave it out"),
+            ("--preset", "paper", "methods gnsm, dsvdd and dagmm, not for marginals; leave it out"),
+            ("--head", "norms", "method gnsm, not for marginals; leave it out, or leave out --method"),
+        ] {
+            let error = folder.run(&[command, &["--method", "marginals", flag, value]].concat()).failed();
+            assert_eq!(error, format!("error: {flag} is for the {whom}"));
+        }
+    }
+    assert!(!exists(&folder, "m.gnsm"));
+}
+
+#[test]
 fn demo_leaves_other_files_alone() {
     let folder = Folder::new();
     folder.write("gnsm-demo.csv", "precious");

@@ -1,6 +1,6 @@
 //! Who hears what: data on standard output, the rest on standard error, and readers who leave early.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
 use crate::harness::{Folder, claims};
@@ -59,7 +59,6 @@ fn quiet_is_quiet() {
 
 #[test]
 fn scores_flow_while_the_input_is_still_open() {
-    use std::io::Write;
     let folder = Folder::with_model();
     let mut command = folder.command(&["score", "claims.gnsm", "-", "--batch-size", "1"]);
     let mut child = command.stdin(Stdio::piped()).spawn().expect("started");
@@ -73,6 +72,47 @@ fn scores_flow_while_the_input_is_still_open() {
     drop(stdin);
     assert_eq!(lines.count(), 3999);
     assert!(child.wait().expect("ended").success());
+}
+
+/// The most memory in kB that scoring this many copies of `rows` took, measured before the end of the input.
+#[cfg(target_os = "linux")]
+fn peak_memory(folder: &Folder, more: &[&str], rows: &str, copies: usize) -> u64 {
+    let mut command = folder.command(&[&["score", "m.gnsm", "-", "--threads", "1"], more].concat());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("started");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let (header, rows) = rows.split_at(rows.find('\n').expect("a header") + 1);
+    stdin.write_all(header.as_bytes()).expect("written");
+    for _ in 0..copies {
+        stdin.write_all(rows.as_bytes()).expect("written");
+    }
+    // All but what a pipe and a buffer hold is scored by now.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("a status");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    drop(stdin);
+    assert!(child.wait().expect("ended").success());
+    peak.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_rows() {
+    let folder = Folder::new();
+    let without_amount = |table: String| -> Vec<String> {
+        table.lines().map(|line| line.rsplit_once(',').expect("an amount").0.to_owned()).collect()
+    };
+    // Rows that are all different with the quickest method, then a network on rows that repeat.
+    for (method, rows) in
+        [("marginals", claims(1, 20_000)), ("gnsm", without_amount(claims(1, 20_000)).join("\n") + "\n")]
+    {
+        folder.write("t.csv", &rows);
+        let config: &[&str] = if method == "gnsm" { &["--config", "tiny.toml"] } else { &[] };
+        folder.run(&[&["fit", "t.csv", "-o", "m.gnsm", "--method", method], config].concat()).succeeded();
+        for more in [&[][..], &["--fdr", "0.1"], &["--output-format", "parquet"]] {
+            let (little, much) = (peak_memory(&folder, more, &rows, 2), peak_memory(&folder, more, &rows, 20));
+            // Ten bytes a row would show.
+            assert!(much < little + 3_600, "{method} {more:?}: {little} kB for 40,000 rows, {much} kB for 400,000");
+        }
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@
 //!
 //! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of n·g nats for
 //!   couplings; a model of all pairs has P = Σ_{a<b} (K_a − 1)(K_b − 1) parameters and costs ½·P·log n: w = max(0, 1 − ½·P·log n / (n·g)).
-//! - u, of doubt against patterns, is n/(n + 5000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
+//! - u, of doubt against patterns, is n/(n + 2000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
 //! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
 //!   counts is whether a row is of one of them: s = 1/(1 + e^{−30·(v − ½)}).
 //!
@@ -42,7 +42,7 @@ use crate::train::{Run, Silent};
 /// How fast patterns take over where half of a row follows from the rest.
 const STEEPNESS: f64 = 30.0;
 /// Rows from which on a network's doubt weighs more than patterns do.
-const MANY_ROWS: f64 = 5000.0;
+const MANY_ROWS: f64 = 2000.0;
 /// A weight that is not worth a search for patterns.
 const NEGLIGIBLE: f64 = 0.01;
 
@@ -328,7 +328,7 @@ mod tests {
         let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &sizes);
         let kinds = 1.0 / (1.0 + (-3.0f64).exp());
         assert!((weights(0.8, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.6");
-        let even = weights(1.6, 5000);
+        let even = weights(1.6, 2000);
         assert!((even.doubt - even.patterns).abs() < 0.05, "{even:?}");
         assert_eq!(weights(1.9, 1_000_000_000).patterns, 0.0);
         for weights in [even, weights(0.8, 500), weights(1.2, 5000)] {

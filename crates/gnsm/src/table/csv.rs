@@ -4,12 +4,17 @@
 //! `\r\n`, also mixed; blank lines are skipped; every row must have as many cells as the first record. Delimiter and
 //! header are found in the first block ([`super::dialect`]) or given.
 //!
+//! Nearly every line of nearly every file is plain: whole in the buffer, no line break or quote within a cell. Such lines go
+//! straight from the buffer into the columns; the first one that is not plain, or not right, is left to the careful walk
+//! over records, which alone knows how to complain.
+//!
 //! The splitting is done here rather than by the `csv` crate, because that crate ends an unclosed quote silently at
 //! the end of the file (which swallows every row after it), and counts lines wrongly after blank lines and `\r\n`.
 //! The tests compare with it.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 
 use super::dialect::{self, Dialect, SAMPLE};
 use super::lines::{Lines, MAX_LINE, without_ending};
@@ -135,6 +140,33 @@ impl<R: BufRead> Records<R> {
         }
     }
 
+    /// Takes rows into `columns` for as long as their lines are plain, and notes their line numbers.
+    fn take_plain(&mut self, columns: &mut [TextCells], lines: &mut Vec<u64>, max_rows: usize) -> Result<()> {
+        if lines.len() == max_rows {
+            // Nobody may have to wait for a row that was not asked for.
+            return Ok(());
+        }
+        let (mut number, delimiter) = (self.lines.number(), self.delimiter);
+        let block = self.lines.buffered()?;
+        let (mut n_bytes, mut n_lines) = (0, 0);
+        let mut cells = Vec::with_capacity(columns.len());
+        while lines.len() < max_rows
+            && let Some(length) = plain_line(&block[n_bytes..], delimiter, &mut cells)
+            && cells.len() == columns.len()
+            && let Ok(line) = std::str::from_utf8(&block[n_bytes..n_bytes + length])
+        {
+            for (column, cell) in columns.iter_mut().zip(&cells) {
+                column.push(&line[cell.clone()]);
+            }
+            number += 1;
+            lines.push(number);
+            n_bytes += length;
+            n_lines += 1;
+        }
+        self.lines.skip(n_bytes, n_lines);
+        Ok(())
+    }
+
     fn refuse_bare_return(&self, cell: &str, record: &Record) -> Result<()> {
         if !cell.as_bytes().contains(&b'\r') {
             return Ok(());
@@ -159,6 +191,35 @@ impl<R: BufRead> Records<R> {
 
     fn place(&self, line: u64, column: usize) -> Place {
         Place { file: self.lines.file().to_owned(), line: Some(line), column: self.names.get(column).cloned() }
+    }
+}
+
+/// Finds the cells of a plain line, and its length with its ending; `None` if the line is blank, cut or not plain.
+fn plain_line(bytes: &[u8], delimiter: u8, cells: &mut Vec<Range<usize>>) -> Option<usize> {
+    cells.clear();
+    if matches!(bytes.first(), Some(b'\n' | b'\r')) {
+        return None;
+    }
+    let mut at = 0;
+    loop {
+        let is_quoted = bytes.get(at) == Some(&b'"');
+        let start = at + usize::from(is_quoted);
+        let ends = |&b: &u8| matches!(b, b'"' | b'\n' | b'\r' | 0) || (b == delimiter && !is_quoted);
+        let end = start + bytes.get(start..)?.iter().position(ends)?;
+        cells.push(start..end);
+        at = end;
+        if is_quoted {
+            if bytes[at] != b'"' {
+                return None;
+            }
+            at += 1;
+        }
+        match bytes.get(at)? {
+            b'\n' => return Some(at + 1),
+            b'\r' if bytes.get(at + 1) == Some(&b'\n') => return Some(at + 2),
+            &b if b == delimiter => at += 1,
+            _ => return None,
+        }
     }
 }
 
@@ -231,6 +292,7 @@ impl ReadRows for CsvReader {
             for (column, cell) in cells.iter_mut().zip(self.record.cells.iter()) {
                 column.push(cell);
             }
+            self.records.take_plain(&mut cells, &mut lines, max_rows)?;
         }
         if lines.is_empty() {
             return Ok(None);

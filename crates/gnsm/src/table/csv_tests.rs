@@ -117,6 +117,37 @@ proptest! {
         prop_assert_eq!(batches(&bytes, &options, batch).unwrap(), table);
     }
 
+    /// Rows taken straight from the buffer are those of the careful walk, up to the same error.
+    #[test]
+    fn plain_lines_are_no_shortcut_around_the_rules(text in "[abé,\"\0 \r\n]{0,80}", rows in "(a,\"b c\"\r?\n){0,4}", batch in 1..5_usize) {
+        let text = format!("x,y\n{rows}{text}{rows}");
+        let options = ReadOptions { header: Some(true), delimiter: Some(b','), format: Some(Format::Csv) };
+        let open = || CsvReader::open(Source::new("input", Box::new(std::io::Cursor::new(text.clone().into_bytes()))), &options);
+        let (mut careful, mut quick) = (open().unwrap(), open().unwrap());
+        let mut expected = Vec::new();
+        let end = loop {
+            match careful.next_record() {
+                Ok(true) => expected.push((careful.record.line, careful.record.cells.get(0).to_owned(), careful.record.cells.get(1).to_owned())),
+                Ok(false) => break String::new(),
+                Err(error) => break error.to_string(),
+            }
+        };
+        let mut found = Vec::new();
+        let found_end = loop {
+            match quick.next_rows(batch) {
+                Ok(Some(table)) => found.extend(table.lines.iter().zip(texts(&table, "x")).zip(texts(&table, "y")).map(|((line, x), y)| (*line, x, y))),
+                Ok(None) => break String::new(),
+                Err(error) => break error.to_string(),
+            }
+        };
+        prop_assert_eq!(&end, &found_end);
+        // An error takes the rows of its batch with it.
+        let lost = expected.len() - found.len();
+        prop_assert!(lost == 0 || (!end.is_empty() && lost < batch));
+        expected.truncate(found.len());
+        prop_assert_eq!(expected, found);
+    }
+
     /// Where we accept a file, the `csv` crate reads the same cells.
     #[test]
     fn agrees_with_the_csv_crate(text in "[ab,\" \n]{0,40}") {

@@ -1,8 +1,11 @@
 //! JSON lines: one object a line.
 //!
-//! Strings and booleans are categories (`true`, `false`), numbers are numbers, `null` and absent keys are missing.
-//! A column that holds both numbers and texts becomes text. A nested object or array makes its column unsupported.
-//! The columns stand in the order in which their keys first appear.
+//! Strings and booleans are categories (`true`, `false`), numbers are numbers. `null`, absent keys and strings that
+//! mean "no value" ([`super::MISSING_TEXTS`]) are missing. A column that holds both numbers and texts becomes text. A
+//! nested object or array makes its column unsupported. The columns stand in the order in which their keys first appear.
+//!
+//! A column has the type of the cells at hand, so two batches of one file may disagree about it. What a cell means must
+//! not: that is why "NA" is missing here, among strings as well as among numbers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +18,7 @@ use serde_json::value::RawValue;
 use super::categories::CategoryCells;
 use super::lines::Lines;
 use super::source::Source;
-use super::{Column, ReadRows, Table, Values};
+use super::{Column, ReadRows, Table, Values, is_missing};
 use crate::error::{Error, Place, Result};
 
 /// More different keys than this are no columns: some value is used as a key.
@@ -154,7 +157,7 @@ impl Columns {
                 let Text(text) = serde_json::from_str(raw).map_err(|error: serde_json::Error| {
                     Error::data(at(), format!("invalid JSON string: {error}"), "correct the text")
                 })?;
-                cells.push_text(&text)
+                if is_missing(&text) { cells.push(Values::missing(1)) } else { cells.push_text(&text) }
             }
             Some(b'{') => cells.push(Values::Unsupported { type_name: "object".to_owned(), n_rows: 1 }),
             Some(b'[') => cells.push(Values::Unsupported { type_name: "array".to_owned(), n_rows: 1 }),

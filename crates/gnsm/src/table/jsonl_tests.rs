@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::tests::{batches, error_of, read, same};
-use super::super::{Format, MISSING, ReadOptions, TextCells};
+use super::super::{Format, MISSING, MISSING_TEXTS, ReadOptions, TextCells};
 use super::*;
 
 fn options() -> ReadOptions {
@@ -49,6 +49,22 @@ fn types_of_cells() {
 }
 
 #[test]
+fn no_value_is_no_value_whatever_stands_beside_it() {
+    let lines =
+        ["{\"x\":1,\"c\":\"a\"}", "{\"x\":\"NA\",\"c\":\"NA\"}", "{\"x\":\" ? \",\"c\":2}", "{\"x\":\"\",\"c\":null}"];
+    let whole = jsonl(&lines.join("\n"));
+    let Values::Number { values, integer: true } = &whole.columns[0].values else { panic!("{whole:?}") };
+    assert!(values[0] == 1.0 && values[1..].iter().all(|value| value.is_nan()));
+    assert_eq!(whole.columns[1].values, text(&["a", "", "2", ""]));
+    for (row, line) in lines.iter().enumerate() {
+        let alone = jsonl(line);
+        for (column, cells) in whole.columns.iter().zip(&alone.columns) {
+            assert_eq!(cells.values.text(0), column.values.text(row), "{line}");
+        }
+    }
+}
+
+#[test]
 fn errors_say_where() {
     assert_eq!(
         error("{\"a\":1}\n\n{\"a\":1,}\n"),
@@ -82,6 +98,7 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_filter("finite", |x| x.is_finite()).prop_map(Value::from),
         any::<String>().prop_map(|s| Value::from(s.replace('\0', ""))),
+        prop::sample::select(MISSING_TEXTS.as_slice()).prop_map(Value::from),
         Just(serde_json::json!([1, {"a": "b"}])),
     ]
 }
@@ -92,8 +109,8 @@ proptest! {
         let bytes: String = rows.iter().map(|(s, x)| serde_json::json!({"s": s, "x": x}).to_string() + "\n").collect();
         let table = jsonl(&bytes);
         let Values::Category { codes, names } = &table.columns[0].values else { panic!() };
-        let strings: Vec<&String> = codes.iter().map(|&code| &names[code as usize]).collect();
-        prop_assert_eq!(strings, rows.iter().map(|(s, _)| s).collect::<Vec<_>>());
+        let strings: Vec<Option<&String>> = codes.iter().map(|&code| names.get(code as usize)).collect();
+        prop_assert_eq!(strings, rows.iter().map(|(s, _)| Some(s).filter(|s| !is_missing(s))).collect::<Vec<_>>());
         let Values::Number { values, .. } = &table.columns[1].values else { panic!() };
         prop_assert_eq!(values, &rows.iter().map(|(_, x)| *x).collect::<Vec<_>>());
     }

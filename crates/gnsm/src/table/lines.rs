@@ -47,6 +47,17 @@ impl<R: BufRead> Lines<R> {
         Ok(!self.line.is_empty())
     }
 
+    /// What the input's buffer holds after the line just read, most likely with a cut line at its end.
+    pub(super) fn buffered(&mut self) -> Result<&[u8]> {
+        self.input.fill_buf().map_err(|source| read_error(&self.file, source))
+    }
+
+    /// Goes on over these first bytes of the buffer, which are this many whole lines.
+    pub(super) fn skip(&mut self, n_bytes: usize, n_lines: u64) {
+        self.input.consume(n_bytes);
+        self.number += n_lines;
+    }
+
     /// The line just read, with its ending.
     pub(super) fn text(&self) -> Result<&str> {
         std::str::from_utf8(&self.line).map_err(|error| {

@@ -66,8 +66,17 @@ trait ReadRows: Send {
 /// The code of a missing cell in [`Values::Category`].
 pub const MISSING: u32 = u32::MAX;
 
-/// Cells of undeclared text that mean "no value here", in any column.
+/// Cells of undeclared text (CSV) and JSON strings that mean "no value here", in any column.
 pub const MISSING_TEXTS: [&str; 8] = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
+
+/// Whether a text means "no value".
+pub fn is_missing(text: &str) -> bool {
+    let text = text.trim();
+    // This is asked of every cell: most are longer than any of these.
+    text.len() <= LONGEST_MISSING_TEXT && MISSING_TEXTS.contains(&text)
+}
+
+const LONGEST_MISSING_TEXT: usize = 4;
 
 /// A batch of rows, by columns.
 #[derive(Debug, Clone, PartialEq)]

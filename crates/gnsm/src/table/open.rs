@@ -25,7 +25,7 @@ pub enum Format {
     /// Comma-separated values, also with semicolons, tabs or bars, quoted by RFC 4180. All cells are text.
     Csv,
     /// One JSON object a line. Strings and booleans are categories, numbers numbers; a column with both is text, a
-    /// column with a nested value unsupported.
+    /// column with a nested value unsupported. The strings that mean "no value" in CSV mean it here too.
     Jsonl,
     /// Apache Parquet. Strings, dictionaries of strings and booleans are categories; integers, floats and decimals
     /// are numbers, and so are dates (days since 1970), timestamps (seconds since 1970, UTC), times of day and
