@@ -115,23 +115,23 @@ fn with_changes(method: &Method, changes: Value) -> Result<Method> {
 
 /// Puts `changes` into `settings`, table by table.
 fn merge(settings: &mut Value, changes: Value, path: &str) -> Result<()> {
-    let Value::Object(changes) = changes else {
+    let (Value::Object(changes), false) = (&changes, settings.is_null()) else {
         *settings = changes;
         return Ok(());
     };
     let Value::Object(known) = settings else { bail!("setting `{path}` is one value, not a table") };
     // A table with a kind has the keys of its kind: another kind starts afresh.
     if changes.get("kind").is_some_and(|kind| known.get("kind") != Some(kind)) {
-        *settings = Value::Object(changes);
+        *settings = Value::Object(changes.clone());
         return Ok(());
     }
     for (key, change) in changes {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        let Some(setting) = known.get_mut(&key) else {
+        let Some(setting) = known.get_mut(key) else {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
             bail!("there is no setting `{path}`; there are {}", names.join(", "));
         };
-        merge(setting, change, &path)?;
+        merge(setting, change.clone(), &path)?;
     }
     Ok(())
 }
@@ -169,6 +169,14 @@ mod tests {
         let config = changed(GnsmConfig::fast(), "training.validation_rows = \"all\"")?;
         assert_eq!(config.training.validation_rows, GnsmConfig::paper().training.validation_rows);
         assert_eq!(changed(config, "training.validation_rows = 7")?.training.validation_rows, 7);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_set_can_be_set() -> Result<()> {
+        let weights = "head.weights = { values = 0.0, doubt = 1.0, patterns = 0.0 }";
+        let expected = gnsm::gnsm::Weights { values: 0.0, doubt: 1.0, patterns: 0.0 };
+        assert_eq!(changed(GnsmConfig::fast(), weights)?.head, Head::Evidence { weights: Some(expected) });
         Ok(())
     }
 

@@ -23,7 +23,8 @@
 //!
 //! In a table of independent columns, or one too small to tell, w and s are near 0 and only rare values count.
 //!
-//! A cell's part is its share of each sum, times that sum's nats. An unseen category is doubted fully, and has twice the largest
+//! A cell's part is its share of each sum, times that sum's nats; a pattern is one code for all of its cells, so its nats are shared as the doubt
+//! is. An unseen category is doubted fully, and has twice the largest
 //! outlierness of any category.
 
 use rayon::prelude::*;
@@ -132,7 +133,7 @@ impl EvidenceHead {
         self.weights
     }
 
-    /// Takes the scores of rows apart. `doubts` [rows, cells] is asked for only if it has a weight.
+    /// Takes the scores of rows apart. `doubts` [rows, cells] is asked for only where there is a use for it.
     pub fn split(&self, rows: &Encoded, n_cells: usize, doubts: impl FnOnce() -> Vec<f32>) -> Split {
         let mut split = Split { base: vec![0.0; rows.n_rows()], parts: vec![0.0; rows.n_rows() * n_cells], n_cells };
         if let Some(numbers) = &self.numbers {
@@ -141,13 +142,14 @@ impl EvidenceHead {
         if let Some(categories) = &self.categories {
             categories.add(&mut split, self.n_numbers, self.weights.values, &only_codes(rows));
         }
-        if self.weights.doubt > 0.0 {
+        if self.weights.doubt + self.weights.patterns > 0.0 {
             let parts = doubts().into_iter().map(f64::from).collect();
             let doubts = Split { base: vec![0.0; rows.n_rows()], parts, n_cells };
-            add(&mut split, 0, self.weights.doubt, &self.doubt, &doubts);
-        }
-        if let Some(patterns) = &self.patterns {
-            patterns.add(&mut split, 0, self.weights.patterns, rows);
+            let lengths = self.patterns.as_ref().map(|patterns| patterns.nats(rows));
+            add(&mut split, 0, &doubts, |row, sum| {
+                let length = lengths.as_ref().map_or(0.0, |lengths| lengths[row]);
+                self.weights.doubt * self.doubt.nats(sum) + self.weights.patterns * length
+            });
         }
         split
     }
@@ -184,7 +186,12 @@ impl EvidenceHead {
 impl Member {
     /// Adds `weight` times the nats of this member's scores, to the cells from `first` on.
     fn add(&self, split: &mut Split, first: usize, weight: f64, rows: &Encoded) {
-        add(split, first, weight, &self.tail, &self.detector.detector().split(rows));
+        add(split, first, &self.detector.detector().split(rows), |_, sum| weight * self.tail.nats(sum));
+    }
+
+    /// The nats of each row's score.
+    fn nats(&self, rows: &Encoded) -> Vec<f64> {
+        self.detector.detector().score(rows).into_iter().map(|score| self.tail.nats(score)).collect()
     }
 
     fn save(&self, name: &str, tensors: &mut Tensors) -> serde_json::Result<StoredMember> {
@@ -211,14 +218,14 @@ impl Member {
     }
 }
 
-/// Adds `weight` times the nats of the rows in `own`, each cell in proportion to its part, to the cells from `first` on.
-fn add(split: &mut Split, first: usize, weight: f64, tail: &Tail, own: &Split) {
+/// Adds the nats of each row, told its number and its sum in `own`, to the cells from `first` on, in proportion to their parts in `own`.
+fn add(split: &mut Split, first: usize, own: &Split, nats: impl Fn(usize, f64) -> f64 + Sync) {
     let n_cells = split.n_cells;
     let rows = split.base.par_iter_mut().zip(split.parts.par_chunks_mut(n_cells));
     rows.enumerate().for_each(|(row, (base, parts))| {
         let own_parts = own.parts(row);
         let sum = own.base[row] + own_parts.iter().sum::<f64>();
-        let nats = weight * tail.nats(sum);
+        let nats = nats(row, sum);
         if sum > 0.0 {
             *base += nats / sum * own.base[row];
             parts[first..].iter_mut().zip(own_parts).for_each(|(part, own)| *part += nats / sum * own);
@@ -341,7 +348,7 @@ mod tests {
         let tail = Tail::fit((1..=100).map(f64::from).collect());
         let own = Split { base: vec![10.0, 0.0], parts: vec![30.0, 10.0, 0.0, 0.0], n_cells: 2 };
         let mut split = Split { base: vec![0.0; 2], parts: vec![0.0; 6], n_cells: 3 };
-        add(&mut split, 1, 0.5, &tail, &own);
+        add(&mut split, 1, &own, |_, sum| 0.5 * tail.nats(sum));
         let nats = 0.5 * tail.nats(50.0);
         assert!((split.base[0] - 0.2 * nats).abs() < 1e-12);
         assert_eq!(split.parts(0)[0], 0.0, "cells before the first are left alone");
