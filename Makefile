@@ -23,7 +23,7 @@ readme:
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
 
-# The classic detectors beside scikit-learn and PyOD: parity, then speed..
+# The classic detectors beside scikit-learn and PyOD: parity, then speed.
 bench-baselines: target/venv
 	cargo build --release -p gnsm-bench --example rivals
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py parity $${GNSM_SHARED:-../shared}/data/tabular

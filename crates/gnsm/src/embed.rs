@@ -111,13 +111,13 @@ impl Embedder<'_> {
                     let probabilities = probabilities.slice(places.len());
                     let code = rows.codes(row)[group];
                     self.posterior(probabilities, code, level, &logits[places]);
-                    // The sum of the others keeps the digits that 1 − π would lose.
+                    // The sum of the others keeps the digits that 1 − π would lose; what a damaged network cannot tell is doubted.
                     let doubt = match code {
                         UNSEEN => 1.0,
                         ABSENT => 0.0,
                         code => {
                             let (before, after) = probabilities.split_at(code as usize);
-                            before.iter().chain(&after[1..]).sum::<f32>()
+                            before.iter().chain(&after[1..]).sum::<f32>().min(1.0)
                         }
                     };
                     out[group] += share * doubt;

@@ -50,8 +50,9 @@ impl Tail {
     /// The nats of a sum.
     pub fn nats(&self, sum: f64) -> f64 {
         let (Some(&first), Some(&last)) = (self.at.first(), self.at.last()) else { return sum.max(0.0) };
-        if sum >= last {
-            return self.nats[self.nats.len() - 1] + ((sum - last) / self.unit).ln_1p();
+        // A damaged network may say NaN; it lies nowhere, and counts as the last.
+        if sum.is_nan() || sum >= last {
+            return self.nats[self.nats.len() - 1] + ((sum - last).max(0.0) / self.unit).ln_1p();
         }
         if sum <= first {
             return self.nats[0] * if first > 0.0 { (sum / first).max(0.0) } else { 1.0 };
@@ -101,6 +102,7 @@ mod tests {
         for sums in [vec![1.0; 50], vec![], vec![3.0], (0..40).map(|i| f64::from(i % 3)).collect()] {
             let tail = Tail::fit(sums);
             tail.validate().expect("usable");
+            assert!(tail.nats(f64::NAN).is_finite());
             let nats: Vec<f64> = (0..100).map(|i| tail.nats(f64::from(i) * 0.1)).collect();
             assert!(nats.windows(2).all(|pair| pair[0] <= pair[1]), "{nats:?}");
         }
