@@ -304,7 +304,7 @@ fn only_codes(rows: &Encoded) -> Encoded {
     )
 }
 
-fn sum(values: &[f32]) -> f64 {
+pub(super) fn sum(values: &[f32]) -> f64 {
     values.iter().map(|value| f64::from(*value)).sum()
 }
 

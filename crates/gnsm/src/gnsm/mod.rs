@@ -228,7 +228,7 @@ impl Gnsm {
         let (embedding, n_cells) = (embedder.embed(asked), n_cells(&self.layout));
         let of_row = |(row, from_the_rest): (usize, &[f32])| {
             let at_a_glance = &embedding.surprises(row)[..n_cells];
-            [at_a_glance, from_the_rest].map(|surprises| surprises.iter().map(|surprise| f64::from(*surprise)).sum())
+            [at_a_glance, from_the_rest].map(evidence::sum)
         };
         let surprises: Vec<[f64; 2]> = from_the_rest.chunks_exact(n_cells).enumerate().map(of_row).collect();
         let sizes: Vec<usize> = (0..self.layout.n_groups()).map(|group| self.layout.size(group)).collect();
