@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular bench-baselines
+.PHONY: check format lint test doc readme bench-tabular bench-masks bench-masks-speed bench-baselines check-gpu
 
 check: format lint test doc readme
 
@@ -22,6 +22,20 @@ readme:
 # The paper's Table 2, all methods, five seeds. GNSM_SHARED names the folder with the data.
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
+
+# The paper's case study on masks, all methods, three seeds: about two hours on two cores.
+bench-masks:
+	cargo run --release -p gnsm-cli -- bench masks --data $${GNSM_SHARED:-../shared}/data/segmentation --out target/bench-masks
+
+# A training step of the mask network beside PyTorch's.
+bench-masks-speed: target/venv
+	cargo build --release -p gnsm-bench --example mask_step
+	target/venv/bin/python crates/gnsm-bench/reference/masks_speed.py target/release/examples/mask_step
+
+# Whether the networks for masks compile for GPUs: hundreds of crates each, so not part of `check`.
+check-gpu:
+	cargo check -p gnsm-burn --features vulkan
+	cargo check -p gnsm-burn --features cuda
 
 # The classic detectors beside scikit-learn and PyOD: parity, then speed.
 bench-baselines: target/venv

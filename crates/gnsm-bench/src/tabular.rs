@@ -1,10 +1,8 @@
 //! The paper's tabular benchmark: every set, method and seed, a line each as soon as it is done.
 //!
-//! `raw.csv` is appended to and never rewritten, so a run that was stopped goes on where it was; `summary.md` follows from it alone.
+//! `summary.md` follows from `raw.csv` alone.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -14,6 +12,7 @@ use gnsm::metrics::{auroc, average_precision};
 use gnsm::train::{Run, Silent};
 
 use crate::protocol::{DataSet, Split};
+use crate::raw;
 use crate::summary::summarise;
 
 const HEADER: &str = "dataset,method,seed,ap,auroc,fit_seconds,score_seconds,peak_mb";
@@ -61,10 +60,7 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     std::fs::create_dir_all(&options.out).map_err(|error| Error::io(&options.out, error))?;
     let raw = options.out.join("raw.csv");
     let mut lines = if raw.exists() { read_lines(&raw)? } else { Vec::new() };
-    let mut file = OpenOptions::new().create(true).append(true).open(&raw).map_err(|error| Error::io(&raw, error))?;
-    if lines.is_empty() && file.metadata().is_ok_and(|found| found.len() == 0) {
-        writeln!(file, "{HEADER}").map_err(|error| Error::io(&raw, error))?;
-    }
+    let mut file = raw::open(&raw, HEADER)?;
     let mut done: BTreeSet<(String, String, u64)> =
         lines.iter().map(|line| (line.dataset.clone(), line.method.clone(), line.seed)).collect();
     for path in sets(options)? {
@@ -86,7 +82,7 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
                     continue;
                 }
                 let line = measure(&name, method_name, method, seed, &split)?;
-                writeln!(file, "{}", to_csv(&line)).map_err(|error| Error::io(&raw, error))?;
+                raw::append(&mut file, &raw, &to_csv(&line))?;
                 report(&line);
                 lines.push(line);
             }
@@ -114,7 +110,7 @@ fn sets(options: &Options) -> Result<Vec<PathBuf>> {
 }
 
 fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &Split) -> Result<Line> {
-    reset_peak();
+    raw::reset_peak();
     let start = Instant::now();
     let run = Run { seed, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
     let fitted = method.fit(split.encoder.layout(), &split.training, &split.validation, run)?;
@@ -130,7 +126,7 @@ fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &Split)
         auroc: 100.0 * auroc(&split.labels, &scores)?,
         fit_seconds,
         score_seconds,
-        peak_mb: peak_mb(),
+        peak_mb: raw::peak_mb(),
     })
 }
 
@@ -141,26 +137,9 @@ fn to_csv(line: &Line) -> String {
     )
 }
 
-/// Reads `raw.csv`; a last line that was cut off by a crash is dropped, and its run done again.
+/// Reads `raw.csv`.
 pub fn read_lines(path: &Path) -> Result<Vec<Line>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    if whole.len() + 1 < text.len() {
-        let file = File::options().write(true).open(path).map_err(|error| Error::io(path, error))?;
-        file.set_len(whole.len() as u64 + 1).map_err(|error| Error::io(path, error))?;
-    }
-    whole
-        .lines()
-        .enumerate()
-        .skip(1)
-        .map(|(index, text)| {
-            from_csv(text).ok_or_else(|| {
-                let place =
-                    gnsm::error::Place { file: path.display().to_string(), line: Some(index as u64 + 1), column: None };
-                Error::data(place, "not a result line", format!("its columns are {HEADER}; remove the line"))
-            })
-        })
-        .collect()
+    raw::read(path, HEADER, from_csv)
 }
 
 fn from_csv(text: &str) -> Option<Line> {
@@ -176,19 +155,6 @@ fn from_csv(text: &str) -> Option<Line> {
         score_seconds: score_seconds.parse().ok()?,
         peak_mb: peak_mb.parse().ok()?,
     })
-}
-
-/// Lets the system's peak start again from what is in use now.
-fn reset_peak() {
-    // Only Linux has this, and may refuse it; the peak is then the process's own.
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-}
-
-fn peak_mb() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok());
-    kilobytes.map_or(0.0, |kilobytes: f64| kilobytes / 1024.0)
 }
 
 #[cfg(test)]

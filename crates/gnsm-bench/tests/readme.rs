@@ -1,24 +1,32 @@
-//! The README's table is the one that the committed run gives. `GNSM_UPDATE=1 cargo test -p gnsm-bench --test readme` writes it.
+//! The README's tables are those that the committed runs give. `GNSM_UPDATE=1 cargo test -p gnsm-bench --test readme` writes them.
 
 use std::path::Path;
 
-use gnsm_bench::summary::readme_table;
-use gnsm_bench::tabular::read_lines;
+use gnsm_bench::{masks, summary, tabular};
 
-const START: &str = "<!-- from crates/gnsm-bench/runs/tabular/raw.csv -->\n";
 const END: &str = "<!-- end -->";
 
 #[test]
-fn the_table_is_the_runs() {
+fn the_tables_are_the_runs() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let table = readme_table(&read_lines(&here.join("runs/tabular/raw.csv")).expect("a run"));
     let path = here.join("../../README.md");
-    let readme = std::fs::read_to_string(&path).expect("a README");
-    let (before, rest) = readme.split_once(START).expect("where the table starts");
-    let (shown, after) = rest.split_once(END).expect("where it ends");
-    if std::env::var_os("GNSM_UPDATE").is_some() {
-        std::fs::write(&path, format!("{before}{START}\n{table}\n{END}{after}")).expect("written");
-    } else {
-        assert!(shown.trim() == table.trim(), "GNSM_UPDATE=1 cargo test -p gnsm-bench --test readme writes it anew");
+    let mut readme = std::fs::read_to_string(&path).expect("a README");
+    let tables = [
+        ("tabular", summary::readme_table(&tabular::read_lines(&here.join("runs/tabular/raw.csv")).expect("a run"))),
+        ("masks", masks::summarise(&masks::read_lines(&here.join("runs/masks/raw.csv")).expect("a run"))),
+    ];
+    for (run, table) in tables {
+        let start = format!("<!-- from crates/gnsm-bench/runs/{run}/raw.csv -->\n");
+        let (before, rest) = readme.split_once(&start).expect("where the table starts");
+        let (shown, after) = rest.split_once(END).expect("where it ends");
+        if std::env::var_os("GNSM_UPDATE").is_some() {
+            readme = format!("{before}{start}\n{}\n\n{END}{after}", table.trim());
+            std::fs::write(&path, &readme).expect("written");
+        } else {
+            assert!(
+                shown.trim() == table.trim(),
+                "{run}: GNSM_UPDATE=1 cargo test -p gnsm-bench --test readme writes it anew"
+            );
+        }
     }
 }

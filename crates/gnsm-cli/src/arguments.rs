@@ -223,6 +223,8 @@ pub struct BenchArguments {
 pub enum BenchCommand {
     /// Fit and test methods on labelled tables by the paper's protocol, and put the results beside its Table 2.
     Tabular(BenchTabularArguments),
+    /// Fit methods on true masks, score a segmenter's predictions, and see whether high scores go with low quality.
+    Masks(mask::arguments::BenchMasksArguments),
 }
 
 /// Arguments of `bench tabular`.
@@ -446,7 +448,8 @@ pub struct MethodArguments {
     pub max_seconds: Option<f64>,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+/// A positive number of seconds.
+pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
         _ => Err("give a positive number of seconds".into()),

@@ -23,12 +23,31 @@ pub struct FitWatcher {
     console: Console,
     bar: Option<ProgressBar>,
     last_line: Instant,
+    /// Whether to say how long training takes as soon as that is known.
+    announces: bool,
 }
+
+/// Steps after which the pace of training is known.
+const PACE_STEPS: u64 = 3;
 
 impl FitWatcher {
     /// A watcher that writes to the console.
     pub fn new(console: Console) -> Self {
-        Self { console, bar: None, last_line: Instant::now() }
+        Self { console, bar: None, last_line: Instant::now(), announces: false }
+    }
+
+    /// Training begins, and takes minutes: says how many as soon as that is known.
+    pub fn announce(&mut self) {
+        self.announces = true;
+        self.start_bar();
+    }
+
+    fn start_bar(&mut self) {
+        if self.console.is_lively() {
+            let style = ProgressStyle::with_template("  training {wide_bar} {percent:>3} %  {msg}");
+            self.bar = Some(ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
+        }
+        self.last_line = Instant::now();
     }
 }
 
@@ -39,14 +58,15 @@ impl Watcher for FitWatcher {
         if report.label.is_some() && report.labelled_anomalies == 0 {
             self.console.warn("no row has the label of an anomaly, so all are learned from; see --anomaly");
         }
-        if self.console.is_lively() {
-            let style = ProgressStyle::with_template("  training {wide_bar} {percent:>3} %  {msg}");
-            self.bar = Some(ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
-        }
-        self.last_line = Instant::now();
+        self.start_bar();
     }
 
     fn progress(&mut self, progress: &Progress) {
+        if self.announces && progress.seconds > 0.0 && progress.step >= PACE_STEPS {
+            self.announces = false;
+            let left = display::seconds(progress.seconds_left);
+            self.console.note(format_args!("{} of training, at most {left}", plural(progress.steps, "step")));
+        }
         let text = || {
             let best = progress.best.map(|best| format!(", best validation {best:.4}")).unwrap_or_default();
             let left = display::seconds(progress.seconds_left);

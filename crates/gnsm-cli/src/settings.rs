@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use gnsm::baselines::{DagmmConfig, DsvddConfig, PaperSet};
 use gnsm::detector::Method;
 use gnsm::gnsm::{GnsmConfig, Head};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -80,11 +81,15 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
 
 /// A method's settings as JSON, with the digits a person would write.
 pub fn of_method(method: &Method) -> Result<Value> {
-    // By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
-    let mut value: Value = serde_json::from_str(&serde_json::to_string(method)?)?;
+    let mut value = readable(method)?;
     let mut settings = value["settings"].take();
     replace(&mut settings, &UNLIMITED.into(), &ALL.into());
     Ok(settings)
+}
+
+/// Settings as JSON. By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
+pub fn readable(settings: &impl Serialize) -> Result<Value> {
+    Ok(serde_json::from_str(&serde_json::to_string(settings)?)?)
 }
 
 /// The largest number stands for "no limit" in a settings type; TOML cannot hold it, and nobody could read it.
@@ -98,6 +103,16 @@ fn replace(settings: &mut Value, old: &Value, new: &Value) {
         value if value == old => *value = new.clone(),
         _ => {}
     }
+}
+
+/// Settings with those of a TOML file in place of their own.
+pub fn with_changes_of<T: Serialize + DeserializeOwned>(settings: &T, path: &Path) -> Result<T> {
+    let changed = |changes| -> Result<T> {
+        let mut value = readable(settings)?;
+        merge(&mut value, changes, "")?;
+        Ok(serde_json::from_value(value)?)
+    };
+    changed(read_toml(path)?).with_context(|| path.display().to_string())
 }
 
 /// The method with the settings of a TOML file in place of its own.

@@ -236,17 +236,27 @@ type Refusal = (String, &'static str);
 
 const DAMAGED: &str = "the file is damaged or cut short; fit again or restore it from a copy";
 
+/// Whether a file says of itself that it is a model of masks.
+pub fn is_mask_model(path: &Path) -> bool {
+    let envelope = std::fs::read(path).ok().and_then(|bytes| open(&bytes, |problem| (problem, DAMAGED)).ok());
+    envelope.is_some_and(|envelope| envelope.format == MASK_MODEL)
+}
+
+/// The metadata entry of a file; `foreign` is the error of one that is not ours.
+fn open(bytes: &[u8], foreign: impl Fn(String) -> Refusal) -> std::result::Result<Envelope, Refusal> {
+    let (_, metadata) =
+        SafeTensors::read_metadata(bytes).map_err(|error| foreign(format!("not a model file ({error})")))?;
+    let envelope = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
+    let envelope = envelope.ok_or_else(|| foreign("a safetensors file, but not one of gnsm's".into()))?;
+    serde_json::from_str(envelope).map_err(|error| (format!("its description is not readable ({error})"), DAMAGED))
+}
+
 pub(crate) fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents, Refusal> {
     let foreign = |problem: String| match format {
         MASK_MODEL => (problem, "give a file that `gnsm mask fit` wrote"),
         _ => (problem, "give a file that `gnsm fit` wrote"),
     };
-    let (_, metadata) =
-        SafeTensors::read_metadata(bytes).map_err(|error| foreign(format!("not a model file ({error})")))?;
-    let envelope = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
-    let envelope = envelope.ok_or_else(|| foreign("a safetensors file, but not one of gnsm's".into()))?;
-    let envelope: Envelope = serde_json::from_str(envelope)
-        .map_err(|error| (format!("its description is not readable ({error})"), DAMAGED))?;
+    let envelope = open(bytes, foreign)?;
     if envelope.format != format {
         return Err(foreign(format!("this is a {} file, not a {format} file", envelope.format)));
     }

@@ -55,6 +55,7 @@ pub mod threshold;
 pub mod reason;
 pub mod model;
 pub mod model_file;
+mod checkpoint;
 pub mod metrics;
 pub mod correlation;
 pub mod mask;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::{self, Checkpoint};
 use crate::detector::{Fitted, Method};
 use crate::encode::{ColumnReport, Encoded, Encoder};
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::reason::{self, Explanation};
 use crate::schema::{ColumnChoices, Schema, no_such_column, plural};
 use crate::table::Table;
 use crate::threshold::Calibration;
-use crate::train::{Run, Saver, Watcher};
+use crate::train::{Run, Watcher};
 
 /// The name of the random stream that deals out rows.
 const DEAL: u64 = 4;
@@ -21,8 +22,6 @@ const DEAL: u64 = 4;
 pub(crate) const FEWEST_ROWS: usize = 20;
 /// Rows that calibrate, at the most; more would not change a p-value worth printing.
 const MOST_CALIBRATION_ROWS: usize = 20_000;
-/// Seconds between two checkpoints, at the least.
-const CHECKPOINT_SECONDS: f64 = 2.0;
 /// Rows that validate, at the most.
 const MOST_VALIDATION_ROWS: usize = 10_000;
 
@@ -202,18 +201,16 @@ fn fit_with_checkpoint(
     options: &FitOptions,
     watcher: &mut dyn Watcher,
 ) -> Result<Fitted> {
-    let Some(path) = &options.checkpoint else {
-        let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume: None, save: None, watcher };
-        return method.fit(encoder.layout(), training, validation, run);
-    };
-    let fingerprint = model_file::fingerprint(method, options.seed, training, validation);
-    let resume = if options.resume && path.exists() {
-        Some(model_file::load_checkpoint(path, &fingerprint, method)?)
-    } else {
-        None
-    };
-    let mut save = |state: &_| model_file::save_checkpoint(path, &fingerprint, state);
-    let save = Some(Saver { seconds: CHECKPOINT_SECONDS, save: &mut save });
-    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume, save, watcher };
-    method.fit(encoder.layout(), training, validation, run)
+    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume: None, save: None, watcher };
+    if options.resume && method.training().is_none() && options.checkpoint.as_ref().is_some_and(|path| path.exists()) {
+        let problem = format!("method `{}` is fitted in one go and has no checkpoints", method.name());
+        return Err(Error::fit(problem, "leave out resuming, or name the method that the checkpoint is of"));
+    }
+    let checkpoint = options.checkpoint.as_deref().zip(method.training()).map(|(path, config)| Checkpoint {
+        path,
+        fingerprint: model_file::fingerprint(method, options.seed, training, validation),
+        resume: options.resume,
+        optimiser: config.optimiser,
+    });
+    checkpoint::run(checkpoint, run, |run| method.fit(encoder.layout(), training, validation, run))
 }

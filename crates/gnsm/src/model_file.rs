@@ -1,4 +1,4 @@
-//! Models and checkpoints as files: `container.rs` with their contents, each length, shape and range checked before use.
+//! Models as files: `container.rs` with their contents, each length, shape and range checked before use.
 //!
 //! `docs/format.md` describes the format for other programs.
 
@@ -11,13 +11,10 @@ use crate::detector::{Fitted, Method};
 use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, Result};
 use crate::model::{FitReport, Model};
-use crate::network::Optimiser;
 use crate::schema::{Kind, Schema};
 use crate::threshold::Calibration;
-use crate::train::{CurvePoint, TrainingState};
 
 const MODEL: &str = "gnsm-model";
-const CHECKPOINT: &str = "gnsm-checkpoint";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,16 +103,6 @@ fn unusable(path: &Path, problem: &str) -> Error {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CheckpointContent {
-    fingerprint: String,
-    step: u64,
-    since_best: u64,
-    best: Option<f64>,
-    curve: Vec<CurvePoint>,
-}
-
 /// What a checkpoint must agree with to be continued: the settings, the seed and the rows.
 pub(crate) fn fingerprint(method: &Method, seed: u64, training: &Encoded, validation: &Encoded) -> String {
     let mut hasher = blake3::Hasher::new();
@@ -125,58 +112,4 @@ pub(crate) fn fingerprint(method: &Method, seed: u64, training: &Encoded, valida
     hasher.update(training.fingerprint().as_bytes());
     hasher.update(validation.fingerprint().as_bytes());
     hasher.finalize().to_hex().to_string()
-}
-
-/// Writes the state of a training run.
-pub(crate) fn save_checkpoint(path: &Path, fingerprint: &str, state: &TrainingState) -> Result<()> {
-    let mut tensors = Tensors::default();
-    tensors.put("parameters", state.parameters.clone());
-    tensors.put("mean", state.optimiser.mean.clone());
-    tensors.put("square", state.optimiser.square.clone());
-    tensors.put("average", state.optimiser.average.clone());
-    if let Some((_, best)) = &state.best {
-        tensors.put("best", best.clone());
-    }
-    let content = CheckpointContent {
-        fingerprint: fingerprint.to_owned(),
-        step: state.optimiser.step,
-        since_best: state.since_best,
-        best: state.best.as_ref().map(|(loss, _)| *loss),
-        curve: state.curve.clone(),
-    };
-    container::write(path, CHECKPOINT, &content, &tensors).map(drop)
-}
-
-/// Reads the state of a training run, if it belongs to this one.
-pub(crate) fn load_checkpoint(path: &Path, fingerprint: &str, method: &Method) -> Result<TrainingState> {
-    let Contents { content, mut tensors, .. } = container::read(path, CHECKPOINT)?;
-    let content: CheckpointContent =
-        serde_json::from_str(&content).map_err(|error| unusable(path, &error.to_string()))?;
-    if content.fingerprint != fingerprint {
-        return Err(Error::ModelFile {
-            path: path.to_path_buf(),
-            problem: "this checkpoint was made with other data, settings or seed".into(),
-            advice: "give the same ones again, or remove it and start over".into(),
-        });
-    }
-    let Some(config) = method.training() else {
-        let problem = format!("method `{}` is fitted in one go and has no checkpoints", method.name());
-        return Err(unusable(path, &problem));
-    };
-    let mut state = || {
-        // How many there should be is for the network to say, when it is built; see `train`.
-        let parameters: Vec<f32> = tensors.take_any("parameters")?;
-        let n = parameters.len();
-        let mut optimiser = Optimiser::new(config.optimiser, &parameters);
-        optimiser.step = content.step;
-        optimiser.mean = tensors.take("mean", n)?;
-        optimiser.square = tensors.take("square", n)?;
-        optimiser.average = tensors.take("average", n)?;
-        let best = match content.best {
-            Some(loss) => Some((loss, tensors.take("best", n)?)),
-            None => None,
-        };
-        Ok(TrainingState { parameters, optimiser, best, since_best: content.since_best, curve: content.curve.clone() })
-    };
-    state().map_err(|problem: String| unusable(path, &problem))
 }

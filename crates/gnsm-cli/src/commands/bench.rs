@@ -1,10 +1,16 @@
 //! `gnsm bench`: the paper's tables.
 
+use std::num::NonZeroU64;
+
 use anyhow::Result;
 use gnsm::detector::Method;
-use gnsm_bench::tabular;
+use gnsm::mask::{ForegroundShare, LargestComponent, MaskMethod};
+use gnsm::train::TrainingConfig;
+use gnsm_bench::{masks, tabular};
+use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig};
 
 use super::Outcome;
+use super::mask::arguments::BenchMasksArguments;
 use crate::arguments::{BenchArguments, BenchCommand, BenchTabularArguments};
 use crate::console::{self, Console};
 use crate::settings;
@@ -16,6 +22,7 @@ pub const PAPER_HEAD: &str = "gnsm-norms";
 pub fn run(arguments: &BenchArguments, console: Console) -> Result<Outcome> {
     match &arguments.command {
         BenchCommand::Tabular(arguments) => tabular(arguments, console),
+        BenchCommand::Masks(arguments) => masks(arguments, console),
     }
 }
 
@@ -46,6 +53,54 @@ fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcom
     let summary = arguments.out.join("summary.md");
     console::print(&std::fs::read_to_string(&summary)?)?;
     Ok(Outcome::Done)
+}
+
+fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
+    let methods = arguments.methods.iter().map(|name| (name.clone(), mask_method(name, arguments.max_steps)));
+    let options = masks::Options {
+        data: arguments.data.clone(),
+        sets: arguments.sets.clone(),
+        methods: methods.collect(),
+        seeds: arguments.seeds,
+        out: arguments.out.clone(),
+    };
+    masks::run(&options, &mut |line| {
+        let [fit, score] = line.seconds();
+        console.note(format_args!(
+            "{:<10} {:<18} seed {}  Spearman {:+.3}  AUROC {:.3}  fit {fit:.0} s  score {score:.0} s",
+            line.dataset,
+            line.method,
+            line.seed,
+            line.spearman_dice(),
+            line.auroc_failed()
+        ));
+    })?;
+    let summary = arguments.out.join("summary.md");
+    console::print(&std::fs::read_to_string(&summary)?)?;
+    Ok(Outcome::Done)
+}
+
+fn mask_method(name: &str, most: Option<NonZeroU64>) -> Box<dyn MaskMethod> {
+    let limit = |training: &mut TrainingConfig| {
+        training.steps = most.map_or(training.steps, |most| training.steps.min(most.get()));
+    };
+    match name {
+        "gnsm" | PAPER_HEAD => {
+            let mut config = MaskGnsmConfig::fast();
+            if name == PAPER_HEAD {
+                config = config.with_paper_head();
+            }
+            limit(&mut config.training);
+            Box::new(Gnsm { config })
+        }
+        "dsvdd" => {
+            let mut method = Dsvdd::default();
+            limit(&mut method.config.training);
+            Box::new(method)
+        }
+        "foreground-share" => Box::new(ForegroundShare),
+        _ => Box::new(LargestComponent),
+    }
 }
 
 fn method(name: &str, arguments: &BenchTabularArguments) -> Result<Method> {

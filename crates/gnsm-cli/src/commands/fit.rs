@@ -27,7 +27,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     drop(create_file(model_path)?);
     options.checkpoint = checkpoint_of(model_path);
     options.resume = arguments.resume;
-    note_checkpoint(console, &options);
+    note_checkpoint(console, options.checkpoint.as_deref(), options.resume);
     interrupt::stop_training(console)?;
     let table = read(&arguments.file, &arguments.read.options())?;
     if interrupt::requested() {
@@ -39,12 +39,8 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
 
     let trained = model.fitted().training();
     note_ending(console, &model);
-    if let (Some(checkpoint), Some((_, ending))) = (options.checkpoint.filter(|path| path.exists()), trained) {
-        if ending == Ending::Interrupted {
-            console.note(format_args!("the same command with --resume continues from {}", checkpoint.display()));
-        } else {
-            std::fs::remove_file(&checkpoint).map_err(|error| gnsm::error::Error::io(&checkpoint, error))?;
-        }
+    if let Some((_, ending)) = trained {
+        settle_checkpoint(console, options.checkpoint.as_deref(), ending)?;
     }
     let size = std::fs::metadata(model_path).map_or(0, |found| found.len());
     let taken = start.elapsed().as_secs_f64();
@@ -123,6 +119,14 @@ pub fn best(curve: &[CurvePoint]) -> Option<&CurvePoint> {
 /// Says how training ended, and what went wrong.
 pub fn note_ending(console: Console, model: &Model) {
     let Some((curve, ending)) = model.fitted().training() else { return };
+    note_training(console, curve, ending);
+    if let Some(warning) = model.fitted().warning() {
+        console.warn(warning);
+    }
+}
+
+/// Says how training ended.
+pub fn note_training(console: Console, curve: &[CurvePoint], ending: Ending) {
     let (Some(last), Some(best)) = (curve.last(), best(curve)) else { return };
     console.note(format_args!(
         "{} after {}; validation loss {:.4} at step {}",
@@ -131,9 +135,17 @@ pub fn note_ending(console: Console, model: &Model) {
         best.validation,
         count(best.step)
     ));
-    if let Some(warning) = model.fitted().warning() {
-        console.warn(warning);
+}
+
+/// Removes the state of a training that is over; says how one that was interrupted goes on.
+pub fn settle_checkpoint(console: Console, checkpoint: Option<&Path>, ending: Ending) -> Result<()> {
+    let Some(path) = checkpoint.filter(|path| path.exists()) else { return Ok(()) };
+    if ending == Ending::Interrupted {
+        console.note(format_args!("the same command with --resume continues from {}", path.display()));
+    } else {
+        std::fs::remove_file(path).map_err(|error| gnsm::error::Error::io(path, error))?;
     }
+    Ok(())
 }
 
 /// Why training ended, for people.
@@ -147,16 +159,17 @@ pub fn ending_text(ending: Ending) -> &'static str {
 }
 
 /// Where the state of training is kept: beside the model, unless that is a device or a pipe.
-fn checkpoint_of(model: &Path) -> Option<PathBuf> {
+pub fn checkpoint_of(model: &Path) -> Option<PathBuf> {
     let is_special = std::fs::metadata(model).is_ok_and(|found| !found.is_file());
     let mut name = model.as_os_str().to_owned();
     name.push(".checkpoint");
     (!is_special).then(|| name.into())
 }
 
-fn note_checkpoint(console: Console, options: &FitOptions) {
-    let Some(path) = &options.checkpoint else { return };
-    match (options.resume, path.exists()) {
+/// Says whether training continues from a checkpoint.
+pub fn note_checkpoint(console: Console, checkpoint: Option<&Path>, resume: bool) {
+    let Some(path) = checkpoint else { return };
+    match (resume, path.exists()) {
         (true, true) => console.note(format_args!("continuing from {}", path.display())),
         (true, false) => console.note(format_args!("{} is not there: starting from the beginning", path.display())),
         (false, true) => {

@@ -1,20 +1,21 @@
 //! `gnsm inspect`: what is in a model file.
 
-use std::fmt::Write;
-
 use anyhow::{Context, Result};
 use comfy_table::Cell;
+use gnsm::container;
 use gnsm::detector::{Fitted, Method};
 use gnsm::gnsm::Weights;
+use gnsm::mask::MaskModel;
 use gnsm::model::Model;
 use gnsm::noise::Levels;
 use gnsm::reason::short;
 use gnsm::schema::{ColumnSchema, Kind};
+use gnsm::threshold::Calibration;
 use gnsm::train::{CurvePoint, Ending};
 use serde_json::{Value, json};
 
-use super::Outcome;
 use super::fit::{best, ending_text};
+use super::{Outcome, mask};
 use crate::arguments::InspectArguments;
 use crate::console::{print, print_json};
 use crate::display::{self, Place, STRONG, bytes, columns, count, left, right, sparkline};
@@ -30,6 +31,9 @@ const CURVE_WIDTH: usize = 60;
 
 /// Runs the command.
 pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
+    if container::is_mask_model(&arguments.model) {
+        return mask::inspect::run(arguments, &MaskModel::load(&arguments.model, &gnsm_burn::methods())?);
+    }
     let model = Model::load(&arguments.model)?;
     let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();
     let method = model.fitted().method();
@@ -49,7 +53,6 @@ pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
 
 fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> Value {
     let training = model.fitted().training();
-    let calibration = model.calibration();
     let [training_rows, validation_rows, calibration_rows] = model.report().rows;
     json!({
         "file": file,
@@ -76,16 +79,11 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
         "training": training.map(|(curve, ending)| json!({ "ending": ending, "curve": curve })),
         "weights": weights(model.fitted()),
         "warning": model.fitted().warning(),
-        "calibration": {
-            "rows": calibration.rows(),
-            "smallest_p": calibration.smallest_p(),
-            "quantiles": QUANTILES.map(|part| json!({ "part": part, "score": calibration.quantile(part) })),
-        },
+        "calibration": calibration_json(model.calibration()),
     })
 }
 
 fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> String {
-    let title = |text: &str| format!("\n{STRONG}{text}{STRONG:#}\n");
     let table = |header, rows| columns(Place::Output, header, rows);
     let pair = |name: &str, value: String| vec![Cell::new(name), Cell::new(value)];
     let report = model.report();
@@ -121,10 +119,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     page += &title("Columns");
     let lines = model.encoder().schema().columns.iter().map(column_line).collect();
     page += &table(left(["column", "kind", "holds", "why"]), lines);
-    page += &title("Settings");
-    let mut lines = Vec::new();
-    flatten("", settings, &mut lines);
-    page += &table(Vec::new(), lines.into_iter().map(|(name, value)| pair(&name, value)).collect());
+    page += &settings_section(settings);
     if let Some(levels) = levels {
         page += &title("Levels");
         let lines = (0..levels.count()).map(|level| {
@@ -134,11 +129,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
         page += &table(["level", "λ", "σ", "δ"].map(right).to_vec(), lines.collect());
     }
     if let Some((curve, ending)) = model.fitted().training() {
-        page += &title("Training");
-        page += &curve_page(curve, ending);
-        if let Some(warning) = model.fitted().warning() {
-            let _ = writeln!(page, "  warning: {warning}");
-        }
+        page += &training_section(curve, ending, model.fitted().warning());
     }
     if let Some(Weights { values, doubt, patterns }) = weights(model.fitted()) {
         page += &title("What the score is made of");
@@ -149,14 +140,49 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
             .map(|(name, share)| pair(name, format!("{:.1} %", 100.0 * share)));
         page += &table(Vec::new(), lines.collect());
     }
-    page += &title("Calibration");
-    let calibration = model.calibration();
+    page + &calibration_section(model.calibration(), "row")
+}
+
+pub fn title(text: &str) -> String {
+    format!("\n{STRONG}{text}{STRONG:#}\n")
+}
+
+/// Names and values below each other.
+pub fn pairs(pairs: impl IntoIterator<Item = (String, String)>) -> String {
+    let lines = pairs.into_iter().map(|(name, value)| vec![Cell::new(name), Cell::new(value)]);
+    columns(Place::Output, Vec::new(), lines.collect())
+}
+
+/// The settings by their full names.
+pub fn settings_section(settings: &Value) -> String {
+    let mut lines = Vec::new();
+    flatten("", settings, &mut lines);
+    title("Settings") + &pairs(lines)
+}
+
+/// How training went.
+pub fn training_section(curve: &[CurvePoint], ending: Ending, warning: Option<String>) -> String {
+    let warning = warning.map(|warning| format!("  warning: {warning}\n")).unwrap_or_default();
+    title("Training") + &curve_page(curve, ending) + &warning
+}
+
+/// The held-out scores of rows, or of masks.
+pub fn calibration_section(calibration: &Calibration, noun: &str) -> String {
     let quantiles = QUANTILES
         .map(|part| vec![right(format!("{} %", 100.0 * part)), right(format!("{:.4}", calibration.quantile(part)))]);
-    page += &table(["part of usual rows", "score up to"].map(right).to_vec(), quantiles.to_vec());
-    let rows = display::plural(calibration.rows(), "row");
-    let _ = writeln!(page, "  smallest p-value {}, from {rows}", short(calibration.smallest_p()));
-    page
+    let header = [format!("part of usual {noun}s"), "score up to".into()].map(right).to_vec();
+    let table = columns(Place::Output, header, quantiles.to_vec());
+    let (smallest, many) = (short(calibration.smallest_p()), display::plural(calibration.rows(), noun));
+    title("Calibration") + &table + &format!("  smallest p-value {smallest}, from {many}\n")
+}
+
+/// The held-out scores as JSON.
+pub fn calibration_json(calibration: &Calibration) -> Value {
+    json!({
+        "rows": calibration.rows(),
+        "smallest_p": calibration.smallest_p(),
+        "quantiles": QUANTILES.map(|part| json!({ "part": part, "score": calibration.quantile(part) })),
+    })
 }
 
 fn weights(fitted: &Fitted) -> Option<Weights> {

@@ -115,6 +115,45 @@ fn from_masks_to_a_page() {
     assert!(!html.contains("http"), "nothing is fetched");
 }
 
+/// Settings with which a network learns next to nothing, at once.
+const TINY: &str = "size = 8\ntraining.steps = 6\ntraining.batch = 4\ntraining.validate_every = 3\n";
+
+#[test]
+fn networks_from_a_fit_to_maps() {
+    let folder = masks();
+    folder.write(
+        "gnsm.toml",
+        format!("{TINY}network = {{ channels = 4, multipliers = [1, 2], blocks = 1, fold = 1 }}\n"),
+    );
+    folder.write(
+        "dsvdd.toml",
+        format!("{TINY}network = {{ channels = [4, 4], blocks = [1, 1], fused = 1, code = 4 }}\n"),
+    );
+    for (method, head) in [("gnsm", Some("evidence")), ("gnsm", Some("norms")), ("dsvdd", None)] {
+        let config = format!("{method}.toml");
+        let mut more = vec!["--images", "images", "--config", &config];
+        more.extend(head.iter().flat_map(|head| ["--head", head]));
+        let run = fit(&folder, method, &more).succeeded();
+        assert!(run.stderr.contains("6 steps of training, at most "), "{}", run.stderr);
+        assert!(run.stderr.contains("training is complete after 6 steps"), "{}", run.stderr);
+        assert!(!folder.path("m.gnsm.checkpoint").exists());
+        assert!(score(&folder, &[]).failed().contains("looks at the images; give their folder with --images"));
+        let scores = score(&folder, &["--images", "images", "--maps", "maps"]).succeeded().stdout;
+        assert_eq!(scores.lines().count(), 41);
+        let again = score(&folder, &["--images", "images", "--threads", "1"]).succeeded().stdout;
+        assert_eq!(scores, again, "{method}: maps and threads change nothing");
+        let drawn = std::fs::read_dir(folder.path("maps")).expect("a folder").count();
+        assert_eq!(drawn, 40, "{method}");
+        let page = folder.run(&["inspect", "m.gnsm"]).succeeded().stdout;
+        for part in [method, "32 trained, 4 validated, 4 calibrated", "8 × 8", "training.steps", "validation loss"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        let json: serde_json::Value =
+            serde_json::from_str(&folder.run(&["inspect", "m.gnsm", "--json"]).succeeded().stdout).expect("json");
+        assert_eq!((&json["method"], &json["settings"]["training"]["steps"]), (&method.into(), &6.into()));
+    }
+}
+
 #[test]
 fn one_bad_image_does_not_lose_the_others() {
     let folder = masks();
@@ -170,8 +209,15 @@ fn what_cannot_be_done_is_refused() {
     let error = fit(&folder, "foreground-share", &["--images", "images"]).failed();
     insta::assert_snapshot!(error, @"error: 1 of 40 images could not be used; mend them or take them off the list");
     fit(&folder, "foreground-share", &[]).succeeded();
-    let error = folder.run(&["inspect", "m.gnsm"]).failed();
+    let error = folder.run(&["score", "m.gnsm", "list.txt"]).failed();
     insta::assert_snapshot!(error, @"error: m.gnsm: this is a gnsm-mask-model file, not a gnsm-model file; give a file that `gnsm fit` wrote");
+    let error = fit(&folder, "gnsm", &[]).failed();
+    insta::assert_snapshot!(error, @"error: gnsm looks at the images; give their folder with --images");
+    let error = fit(&folder, "dsvdd", &["--preset", "paper"]).failed();
+    insta::assert_snapshot!(error, @"error: --preset and --head are for the method gnsm, not for dsvdd; leave them out");
+    folder.write("wrong.toml", "network.depth = 3\n");
+    let error = fit(&folder, "gnsm", &["--images", "images", "--config", "wrong.toml"]).failed();
+    insta::assert_snapshot!(error, @"error: wrong.toml: there is no setting `network.depth`; there are channels, multipliers, blocks, fold");
     let run = metrics(&folder, &[]).succeeded();
     folder.write("metrics.csv", run.stdout);
     folder.write("other.csv", "id,score\nx,1\n");

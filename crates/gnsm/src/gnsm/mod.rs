@@ -35,7 +35,8 @@ use crate::train::{CurvePoint, Ending, Run, Trained, train_denoiser};
 use bins::Bins;
 use evidence::EvidenceHead;
 pub use evidence::Weights;
-use norms::{NormsHead, NormsOfRows};
+pub use norms::{NormsHead, NormsOfRows};
+pub use tails::Tail;
 
 /// Names of the random streams.
 const INITIAL_WEIGHTS: u64 = 3;

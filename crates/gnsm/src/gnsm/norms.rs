@@ -18,15 +18,18 @@ const PATH_POINTS: usize = 32;
 
 /// A density over standardised score norms.
 #[derive(Debug, Clone)]
-pub(super) struct NormsHead {
+pub struct NormsHead {
+    /// The scale of each level.
     pub standardizer: Standardizer,
+    /// The density.
     pub density: Density,
     /// Mean cell norms of the training rows, [levels, cells].
     pub mean_norms: Vec<f32>,
 }
 
 /// Sums over embedded rows, from which the head is fitted.
-pub(super) struct NormsOfRows {
+#[derive(Debug)]
+pub struct NormsOfRows {
     n_cells: usize,
     norms: Vec<f64>,
     counts: Vec<f64>,
@@ -34,6 +37,7 @@ pub(super) struct NormsOfRows {
 }
 
 impl NormsOfRows {
+    /// No rows yet.
     pub fn new(n_levels: usize, n_cells: usize) -> Self {
         Self { n_cells, norms: Vec::new(), counts: Vec::new(), cell_sums: vec![0.0; n_levels * n_cells] }
     }

@@ -1,21 +1,49 @@
 //! What a detector of odd masks can do, and the list of those that need no network.
 //!
 //! A method is an object that carries its settings, so that a crate with networks can bring its own; whoever fits or loads a model says which
-//! methods there are. Higher scores mean odder masks, and a score depends on the model and the mask alone.
+//! methods there are. Higher scores mean odder masks, and a score depends on the model, the mask and its image alone.
 
 use super::foreground_share::ForegroundShare;
+use super::grid::Grid;
 use super::largest_component::LargestComponent;
 use super::sample::Sample;
 use crate::container::Tensors;
 use crate::error::{Error, Result};
+use crate::train::{CurvePoint, Ending, Run, TrainingConfig};
 
 /// A way to find odd masks, with its settings.
 pub trait MaskMethod: Sync {
     /// The name on the command line and in files.
     fn name(&self) -> &'static str;
 
+    /// The side that masks are brought to unless told otherwise; as they are stored without it.
+    fn default_size(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether it looks at images.
+    fn needs_images(&self) -> bool {
+        false
+    }
+
+    /// Its settings, if it has any: what a checkpoint must agree with.
+    fn settings(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    /// The settings of its training loop, if it has one.
+    fn training(&self) -> Option<&TrainingConfig> {
+        None
+    }
+
     /// Fits on `training` samples; `validation` samples are for what has to be chosen, and where nothing has, they train too.
-    fn fit(&self, training: &[Sample], validation: &[Sample], setup: &Setup) -> Result<Box<dyn MaskDetector>>;
+    fn fit(
+        &self,
+        training: &[Sample],
+        validation: &[Sample],
+        setup: &Setup,
+        run: Run<'_>,
+    ) -> Result<Box<dyn MaskDetector>>;
 
     /// Reads what [`MaskDetector::save`] made of a detector; says what is wrong with it.
     fn load(
@@ -31,6 +59,8 @@ pub trait MaskMethod: Sync {
 pub struct Setup {
     /// The number of classes, the background included.
     pub classes: usize,
+    /// The side that masks were brought to; as they are stored without it.
+    pub size: Option<u32>,
     /// Where all randomness comes from.
     pub seed: u64,
 }
@@ -39,6 +69,26 @@ pub struct Setup {
 pub trait MaskDetector: std::fmt::Debug + Send + Sync {
     /// A score for each sample, from the sample alone.
     fn score(&self, samples: &[Sample]) -> Vec<f64>;
+
+    /// [`Self::score`], and how much of each score is due to each pixel; without that where a method cannot tell.
+    fn score_with_maps(&self, samples: &[Sample]) -> Vec<(f64, Option<Grid<f32, 2>>)> {
+        self.score(samples).into_iter().map(|score| (score, None)).collect()
+    }
+
+    /// The settings it was fitted with, if there are any.
+    fn settings(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    /// The training curve, and why it ended, of a detector that was trained.
+    fn training(&self) -> Option<(&[CurvePoint], Ending)> {
+        None
+    }
+
+    /// What went wrong in a fit that came to its end all the same.
+    fn warning(&self) -> Option<String> {
+        None
+    }
 
     /// Puts what was learned into arrays and a JSON document.
     fn save(&self, tensors: &mut Tensors) -> serde_json::Value;

@@ -13,6 +13,7 @@ use super::sample::Sample;
 use super::tail::Tail;
 use crate::container::Tensors;
 use crate::error::Result;
+use crate::train::Run;
 
 /// The method; it has no settings.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +36,7 @@ impl MaskMethod for ForegroundShare {
         "foreground-share"
     }
 
-    fn fit(&self, training: &[Sample], validation: &[Sample], _: &Setup) -> Result<Box<dyn MaskDetector>> {
+    fn fit(&self, training: &[Sample], validation: &[Sample], _: &Setup, _: Run<'_>) -> Result<Box<dyn MaskDetector>> {
         let shares: Vec<f64> = training.iter().chain(validation).map(|sample| share(&sample.mask)).collect();
         Ok(Box::new(Fitted { masks: shares.len(), shares: Tail::fit(shares) }))
     }

@@ -86,6 +86,45 @@ impl<T: Copy, const D: usize> Grid<T, D> {
     }
 }
 
+impl Image {
+    /// An image of another shape, each pixel the mean of what it covers; where it covers less than a pixel, the one at its centre.
+    ///
+    /// Pixel i of m covers the pixels of n from ⌊in/m⌋ to before ⌈(i+1)n/m⌉, each with the part of it that is covered. `None` where an axis would
+    /// have no pixels.
+    pub fn averaged(&self, shape: [usize; 2]) -> Option<Self> {
+        let [rows, columns] = [0, 1].map(|axis| covered(self.shape[axis], shape[axis]));
+        let width = self.shape[1];
+        let mut cells = Vec::with_capacity(shape[0] * shape[1]);
+        for row in &rows {
+            for column in &columns {
+                let mut sum = [0.0; 3];
+                for (y, high) in row {
+                    for (x, wide) in column {
+                        let pixel = self.cells[y * width + x];
+                        sum = [0, 1, 2].map(|c| sum[c] + high * wide * f64::from(pixel[c]));
+                    }
+                }
+                cells.push(sum.map(|sum| sum.round() as u8));
+            }
+        }
+        Self::new(shape, cells)
+    }
+}
+
+/// For each of m places, which of n places it covers, and their shares of it, which sum to 1.
+fn covered(n: usize, m: usize) -> Vec<Vec<(usize, f64)>> {
+    let place = |i: usize| {
+        if m >= n {
+            return vec![((2 * i + 1) * n / (2 * m), 1.0)];
+        }
+        // In units of 1/m of a place: the one at j reaches from jm to (j + 1)m.
+        let (start, end) = (i * n, (i + 1) * n);
+        let share = |j: usize| (end.min((j + 1) * m) - start.max(j * m)) as f64 / n as f64;
+        (start / m..end.div_ceil(m)).map(|j| (j, share(j))).collect()
+    };
+    (0..m).map(place).collect()
+}
+
 /// A shape for people: `219 × 160`, the width of a picture first.
 pub(super) struct Size<const D: usize>(pub [usize; D]);
 
@@ -119,6 +158,16 @@ mod tests {
         assert_eq!(grid.neighbours(4).collect::<Vec<_>>(), [Some(1), None, Some(3), Some(5)]);
         let volume = Grid::new([2, 2, 2], vec![0u8; 8]).expect("a grid");
         assert_eq!(volume.neighbours(6).flatten().collect::<Vec<_>>(), [2, 4, 7]);
+    }
+
+    #[test]
+    fn averages_worked_out_by_hand() {
+        let image = Image::new([1, 3], vec![[0; 3], [90; 3], [30; 3]]).expect("a grid");
+        // The first covers pixel 0 and half of pixel 1: (0 + 45) / 1.5.
+        assert_eq!(image.averaged([1, 2]).expect("a size").cells(), [[30; 3], [50; 3]]);
+        assert_eq!(image.averaged([2, 1]).expect("a size").cells(), [[40; 3]; 2]);
+        assert_eq!(image.averaged([1, 3]), Some(image.clone()));
+        assert!(image.averaged([0, 3]).is_none());
     }
 
     /// Values from `reference/masks.py` in the benchmarks.

@@ -18,6 +18,7 @@ use super::sample::Sample;
 use super::tail::Tail;
 use crate::container::Tensors;
 use crate::error::Result;
+use crate::train::Run;
 
 /// The method; it has no settings.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +47,13 @@ impl MaskMethod for LargestComponent {
         "largest-component"
     }
 
-    fn fit(&self, training: &[Sample], validation: &[Sample], setup: &Setup) -> Result<Box<dyn MaskDetector>> {
+    fn fit(
+        &self,
+        training: &[Sample],
+        validation: &[Sample],
+        setup: &Setup,
+        _: Run<'_>,
+    ) -> Result<Box<dyn MaskDetector>> {
         let samples: Vec<&Sample> = training.iter().chain(validation).collect();
         let found: Vec<Vec<(usize, f64)>> = samples.par_iter().map(|sample| sizes(&sample.mask)).collect();
         let mut of_class = vec![Vec::new(); setup.classes - 1];

@@ -37,7 +37,7 @@ pub use foreground_share::ForegroundShare;
 pub use grid::{Grid, Image, Mask};
 pub use largest_component::LargestComponent;
 pub use list::read_list;
-pub use model::{MaskModel, MaskReport};
+pub use model::{MaskFitOptions, MaskModel, MaskReport};
 pub use quality::{Distances, Quality, compare};
 pub use ranking::{Association, ImageTable, associate};
 pub use read::{MaskFolder, image_file, png_of_image, read_image, read_mask};

@@ -2,18 +2,21 @@
 //!
 //! The file is the container of table models under another name; `docs/format.md` has its contents.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::BACKGROUND;
 use super::detector::{MaskDetector, MaskMethod, Setup, method_named};
+use super::grid::Grid;
 use super::read::MaskFolder;
 use super::sample::{Preparation, Sample};
+use crate::checkpoint::{self, Checkpoint};
 use crate::container::{self, Contents, MASK_MODEL, Tensors};
 use crate::error::{Error, Result};
 use crate::model::{FEWEST_ROWS, Scored, deal};
 use crate::threshold::Calibration;
+use crate::train::{Run, Watcher};
 
 /// A fitted model.
 #[derive(Debug)]
@@ -24,6 +27,19 @@ pub struct MaskModel {
     calibration: Calibration,
     report: MaskReport,
     hash: Option<String>,
+}
+
+/// How to fit, beside the method.
+#[derive(Debug, Clone, Default)]
+pub struct MaskFitOptions {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Seconds after which training ends with the best so far.
+    pub max_seconds: Option<f64>,
+    /// Where the state of training is saved now and then.
+    pub checkpoint: Option<PathBuf>,
+    /// Whether to continue from that checkpoint if there is one.
+    pub resume: bool,
 }
 
 /// What a fit was done on.
@@ -51,8 +67,15 @@ impl MaskModel {
     ///
     /// A tenth is held out for what a method has to choose, another tenth to calibrate p-values. Where the preparation leaves the number of classes
     /// open, it is one more than the highest class of any sample.
-    pub fn fit(samples: Vec<Sample>, preparation: Preparation, method: &dyn MaskMethod, seed: u64) -> Result<Self> {
+    pub fn fit(
+        samples: Vec<Sample>,
+        preparation: Preparation,
+        method: &dyn MaskMethod,
+        options: &MaskFitOptions,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Self> {
         preparation.validate()?;
+        let seed = options.seed;
         if samples.len() < FEWEST_ROWS {
             return Err(Error::fit(
                 format!("there are {} masks to learn from", samples.len()),
@@ -72,8 +95,15 @@ impl MaskModel {
         let mut samples: Vec<Option<Sample>> = samples.into_iter().map(Some).collect();
         let [training, validation, calibration] =
             order.map(|part| part.into_iter().filter_map(|index| samples[index].take()).collect::<Vec<Sample>>());
-        let setup = Setup { classes: classes as usize, seed };
-        let detector = method.fit(&training, &validation, &setup)?;
+        let setup = Setup { classes: classes as usize, size: preparation.size, seed };
+        let run = Run { seed, max_seconds: options.max_seconds, resume: None, save: None, watcher };
+        let checkpoint = options.checkpoint.as_deref().zip(method.training()).map(|(path, config)| Checkpoint {
+            path,
+            fingerprint: fingerprint(method, &setup, &[&training, &validation]),
+            resume: options.resume,
+            optimiser: config.optimiser,
+        });
+        let detector = checkpoint::run(checkpoint, run, |run| method.fit(&training, &validation, &setup, run))?;
         let scores = detector.score(&calibration);
         let calibration_scores = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
         let masks = [training, validation, calibration].map(|part| part.len() as u64);
@@ -83,16 +113,37 @@ impl MaskModel {
 
     /// A score and p-value for each name, on all threads; each comes or fails by itself.
     pub fn score(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Scored>> {
+        self.for_each_name(folder, names, |samples| self.detector.score(samples), |score| self.scored(score))
+    }
+
+    /// [`Self::score`], and how much of the score is due to each pixel, at the size the model works with.
+    pub fn score_with_maps(
+        &self,
+        folder: &MaskFolder,
+        names: &[String],
+    ) -> Vec<Result<(Scored, Option<Grid<f32, 2>>)>> {
+        let scored = |(score, map)| (self.scored(score), map);
+        self.for_each_name(folder, names, |samples| self.detector.score_with_maps(samples), scored)
+    }
+
+    fn scored(&self, score: f64) -> Scored {
+        Scored { score, p_value: self.calibration.p_value(score) }
+    }
+
+    /// What becomes of each name whose sample can be read; `read` gives one thing for each sample.
+    fn for_each_name<T, R>(
+        &self,
+        folder: &MaskFolder,
+        names: &[String],
+        read: impl Fn(&[Sample]) -> Vec<T>,
+        become_of: impl Fn(T) -> R,
+    ) -> Vec<Result<R>> {
         let mut samples = Vec::new();
-        let read = self.preparation.read(folder, names);
-        let read: Vec<Result<()>> = read.into_iter().map(|sample| sample.map(|sample| samples.push(sample))).collect();
-        // There is a score for every sample that was read.
-        let mut scores = self.detector.score(&samples).into_iter();
-        let mut scored = |()| {
-            let score = scores.next().unwrap_or(f64::NAN);
-            Scored { score, p_value: self.calibration.p_value(score) }
-        };
-        read.into_iter().map(|outcome| outcome.map(&mut scored)).collect()
+        let outcomes = self.preparation.read(folder, names).into_iter();
+        let outcomes: Vec<Result<()>> = outcomes.map(|sample| sample.map(|sample| samples.push(sample))).collect();
+        let mut found = read(&samples).into_iter().map(become_of);
+        let mut next = |()| found.next().ok_or_else(|| Error::fit("a mask has no score", "fit again"));
+        outcomes.into_iter().map(|outcome| outcome.and_then(&mut next)).collect()
     }
 
     /// Writes a model file, beside, then renamed.
@@ -126,7 +177,7 @@ impl MaskModel {
         content.preparation.validate().map_err(|error| error.to_string())?;
         let classes = content.preparation.classes.ok_or("the number of classes is missing")? as usize;
         let method = method_named(methods, &content.method).map_err(|error| error.to_string())?;
-        let setup = Setup { classes, seed: content.report.seed };
+        let setup = Setup { classes, size: content.preparation.size, seed: content.report.seed };
         let detector = method.load(content.detector, &mut tensors, &setup)?;
         Ok(Self {
             preparation: content.preparation,
@@ -148,6 +199,11 @@ impl MaskModel {
         self.method
     }
 
+    /// The fitted detector.
+    pub fn detector(&self) -> &dyn MaskDetector {
+        &*self.detector
+    }
+
     /// The held-out scores.
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
@@ -162,6 +218,22 @@ impl MaskModel {
     pub fn hash(&self) -> Option<&str> {
         self.hash.as_deref()
     }
+}
+
+/// What a checkpoint must agree with to be continued: the settings, the seed and the samples.
+fn fingerprint(method: &dyn MaskMethod, setup: &Setup, parts: &[&[Sample]]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(format!("{} {} {setup:?}", method.name(), method.settings()).as_bytes());
+    for part in parts {
+        hasher.update(&part.len().to_le_bytes());
+        for sample in *part {
+            hasher.update(format!("{:?}", sample.mask.shape()).as_bytes()).update(sample.mask.cells());
+            if let Some(image) = &sample.image {
+                hasher.update(bytemuck::cast_slice(image.cells()));
+            }
+        }
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use super::super::detector::REFERENCES;
 use super::super::grid::Grid;
 use super::*;
+use crate::train::Silent;
 
 /// A mask of 10 × 10 with a square of this side and class.
 fn square(class: u8, side: usize) -> Sample {
     let cells = (0..100).map(|i| if i % 10 < side && i / 10 < side { class } else { 0 }).collect();
-    Sample { mask: Grid::new([10, 10], cells).expect("a grid") }
+    Sample { mask: Grid::new([10, 10], cells).expect("a grid"), image: None }
 }
 
 /// Squares of side 3 to 6 of class 1 and 2.
@@ -15,8 +16,12 @@ fn squares(n: usize) -> Vec<Sample> {
     (0..n).map(|i| square(1 + (i % 2) as u8, 3 + i * 7 % 4)).collect()
 }
 
+fn options() -> MaskFitOptions {
+    MaskFitOptions { seed: 3, ..MaskFitOptions::default() }
+}
+
 fn fit(method: &dyn MaskMethod, samples: Vec<Sample>) -> MaskModel {
-    MaskModel::fit(samples, Preparation::default(), method, 3).expect("a model")
+    MaskModel::fit(samples, Preparation::default(), method, &options(), &mut Silent).expect("a model")
 }
 
 fn queries() -> Vec<Sample> {
@@ -49,7 +54,7 @@ fn scores_survive_the_file_and_do_not_depend_on_the_batch() {
 fn damaged_models_are_refused() {
     for method in REFERENCES {
         let model = fit(method, squares(60));
-        let setup = Setup { classes: 3, seed: 3 };
+        let setup = Setup { classes: 3, size: None, seed: 3 };
         let mut tensors = Tensors::default();
         let content = model.detector.save(&mut tensors);
         for array in tensors.names() {
@@ -81,7 +86,10 @@ fn damaged_models_are_refused() {
 #[test]
 fn what_cannot_be_learned_from_is_refused() {
     let refused = |samples, preparation: Preparation| {
-        MaskModel::fit(samples, preparation, REFERENCES[0], 0).map(drop).expect_err("refused").to_string()
+        MaskModel::fit(samples, preparation, REFERENCES[0], &options(), &mut Silent)
+            .map(drop)
+            .expect_err("refused")
+            .to_string()
     };
     let any = Preparation::default();
     assert_eq!(refused(squares(19), any), "there are 19 masks to learn from; give at least 20");
@@ -100,7 +108,7 @@ fn what_cannot_be_learned_from_is_refused() {
 fn classes_are_counted_unless_given() {
     assert_eq!(fit(REFERENCES[0], squares(30)).preparation().classes, Some(3));
     let more = Preparation { classes: Some(21), ..Preparation::default() };
-    let model = MaskModel::fit(squares(30), more, REFERENCES[1], 0).expect("a model");
+    let model = MaskModel::fit(squares(30), more, REFERENCES[1], &options(), &mut Silent).expect("a model");
     assert_eq!(model.preparation().classes, Some(21));
     assert_eq!(model.report().masks, [24, 3, 3]);
 }
@@ -109,9 +117,10 @@ fn classes_are_counted_unless_given() {
 #[test]
 fn references_worked_out_by_hand() {
     let samples: Vec<Sample> = (0..9).map(|side| square(1, side)).collect();
-    let setup = Setup { classes: 3, seed: 0 };
+    let setup = Setup { classes: 3, size: None, seed: 0 };
     let scores = |method: usize, queries: &[Sample]| {
-        REFERENCES[method].fit(&samples[..5], &samples[5..], &setup).expect("fitted").score(queries)
+        let run = Run { seed: 0, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
+        REFERENCES[method].fit(&samples[..5], &samples[5..], &setup, run).expect("fitted").score(queries)
     };
     // Shares of 0, 1, 4, 9, 16, 25, 36, 49 and 64 %.
     let nats = |tail: f64| -tail.ln();

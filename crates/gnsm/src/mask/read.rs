@@ -34,18 +34,17 @@ impl MaskFolder {
         self.masks.join(format!("{name}.png"))
     }
 
-    /// The mask of that name; its image, if there is a folder for images, must be readable and of the same size.
-    pub fn read(&self, name: &str) -> Result<Mask> {
+    /// The mask of that name, and its image if there is a folder for images; it must be of the same size.
+    pub fn read(&self, name: &str) -> Result<(Mask, Option<Image>)> {
         let mask = read_mask(&self.file(name))?;
-        if let Some(folder) = &self.images {
-            let image = read_image(&image_file(folder, name)?)?;
-            if image.shape() != mask.shape() {
-                let sizes = [Size(mask.shape()), Size(image.shape())];
-                let problem = format!("has {} pixels, its image {}", sizes[0], sizes[1]);
-                return Err(bad(&self.file(name), problem, "give pairs of one size"));
-            }
+        let Some(folder) = &self.images else { return Ok((mask, None)) };
+        let image = read_image(&image_file(folder, name)?)?;
+        if image.shape() != mask.shape() {
+            let sizes = [Size(mask.shape()), Size(image.shape())];
+            let problem = format!("has {} pixels, its image {}", sizes[0], sizes[1]);
+            return Err(bad(&self.file(name), problem, "give pairs of one size"));
         }
-        Ok(mask)
+        Ok((mask, Some(image)))
     }
 }
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::grid::Mask;
+use super::grid::{Image, Mask};
 use super::read::MaskFolder;
 use super::{BACKGROUND, VOID};
 use crate::error::{Error, Place, Result};
@@ -13,6 +13,8 @@ use crate::error::{Error, Place, Result};
 pub struct Sample {
     /// The mask.
     pub mask: Mask,
+    /// Its image, of the same size, if there is a folder for images.
+    pub image: Option<Image>,
 }
 
 /// How masks become samples.
@@ -55,7 +57,7 @@ impl Preparation {
     }
 
     fn sample(&self, folder: &MaskFolder, name: &str) -> Result<Sample> {
-        let mut mask = folder.read(name)?;
+        let (mut mask, mut image) = folder.read(name)?;
         for label in mask.cells_mut() {
             if Some(*label) == self.void {
                 *label = BACKGROUND;
@@ -69,9 +71,11 @@ impl Preparation {
             let problem = format!("holds class {highest}, and classes are 0 to {}", classes - 1);
             return Err(Error::data(place, problem, "mend the mask, or fit with more --classes"));
         }
-        if let Some(resized) = self.size.and_then(|size| mask.resized([size as usize; 2])) {
-            mask = resized;
+        if let Some(size) = self.size {
+            let shape = [size as usize; 2];
+            mask = mask.resized(shape).unwrap_or(mask);
+            image = image.map(|image| image.averaged(shape).unwrap_or(image));
         }
-        Ok(Sample { mask })
+        Ok(Sample { mask, image })
     }
 }

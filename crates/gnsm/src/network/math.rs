@@ -12,13 +12,13 @@ const LANES: usize = 16;
 ///
 /// The closure must be marked `#[inline(always)]`: only what is inlined into the dispatched function is compiled for it.
 #[inline(always)]
-pub(crate) fn simd<R>(work: impl FnOnce() -> R) -> R {
+pub fn simd<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
 
 /// e^x, within 2 units in the last place; the argument is clamped to the range of finite, normal results.
 #[inline(always)]
-pub(crate) fn exp(x: f32) -> f32 {
+pub fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0; // 1.5 · 2^23: adding it rounds to the nearest integer
     let x = x.clamp(-87.3, 88.0);
     let rounded = x.mul_add(std::f32::consts::LOG2_E, ROUND);
@@ -38,7 +38,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 
 /// The natural logarithm of a positive, normal number, within 2 units in the last place.
 #[inline(always)]
-pub(crate) fn ln(x: f32) -> f32 {
+pub fn ln(x: f32) -> f32 {
     const SQRT_HALF_BITS: i32 = 0x3f35_04f3;
     let bits = x.to_bits() as i32;
     let exponent = (bits - SQRT_HALF_BITS) >> 23;
@@ -64,7 +64,7 @@ pub(crate) fn ln(x: f32) -> f32 {
 /// Φ by Abramowitz and Stegun 7.1.26, whose error of 1.5e-7 is below what `f32` resolves; its exponential is the
 /// one that φ needs.
 #[inline(always)]
-pub(crate) fn gelu(u: f32) -> (f32, f32) {
+pub fn gelu(u: f32) -> (f32, f32) {
     let e = exp(-0.5 * u * u);
     let t = 1.0 / u.abs().mul_add(0.327_591_1 * std::f32::consts::FRAC_1_SQRT_2, 1.0);
     let p = 1.061_405_4_f32
@@ -81,7 +81,7 @@ pub(crate) fn gelu(u: f32) -> (f32, f32) {
 
 /// SiLU, u·sigmoid(u), and its derivative.
 #[inline(always)]
-pub(crate) fn silu(u: f32) -> (f32, f32) {
+pub fn silu(u: f32) -> (f32, f32) {
     let s = 1.0 / (1.0 + exp(-u));
     (u * s, s * (1.0 + u * (1.0 - s)))
 }
@@ -90,7 +90,7 @@ pub(crate) fn silu(u: f32) -> (f32, f32) {
 ///
 /// Near 0 a polynomial (Cephes), since there 1 − 2/(e²ᵘ + 1) loses what is left of u.
 #[inline(always)]
-pub(crate) fn tanh(u: f32) -> (f32, f32) {
+pub fn tanh(u: f32) -> (f32, f32) {
     let square = u * u;
     let p = (-5.704_988_7e-3_f32)
         .mul_add(square, 2.063_909e-2)
@@ -105,7 +105,7 @@ pub(crate) fn tanh(u: f32) -> (f32, f32) {
 
 /// The sum of `f(0)…f(n−1)` over sixteen lanes, in an order that does not depend on the machine.
 #[inline(always)]
-pub(crate) fn sum_by(n: usize, f: impl Fn(usize) -> f32) -> f32 {
+pub fn sum_by(n: usize, f: impl Fn(usize) -> f32) -> f32 {
     let mut lanes = [0.0f32; LANES];
     let whole = n - n % LANES;
     for start in (0..whole).step_by(LANES) {
@@ -128,7 +128,7 @@ pub(crate) fn sum_by(n: usize, f: impl Fn(usize) -> f32) -> f32 {
 
 /// `to += from`, element by element.
 #[inline(always)]
-pub(crate) fn add(to: &mut [f32], from: &[f32]) {
+pub fn add(to: &mut [f32], from: &[f32]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += from;
     }

@@ -7,7 +7,7 @@
 
 mod conditioning;
 mod dense;
-pub(crate) mod math;
+pub mod math;
 mod norm;
 mod optimiser;
 mod parameters;

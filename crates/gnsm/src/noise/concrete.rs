@@ -15,7 +15,7 @@ use crate::network::math::{exp, ln};
 
 /// Turns the Gumbel numbers in `x` into a sample around `category`.
 #[inline(always)]
-pub(crate) fn sample(x: &mut [f32], category: usize, alpha: LogAlpha, lambda: f32) {
+pub fn sample(x: &mut [f32], category: usize, alpha: LogAlpha, lambda: f32) {
     for value in x.iter_mut() {
         *value = (*value + alpha.off) / lambda;
     }
@@ -25,20 +25,20 @@ pub(crate) fn sample(x: &mut [f32], category: usize, alpha: LogAlpha, lambda: f3
 
 /// The noise distribution's own centre: a sample with every Gumbel number equal.
 #[inline(always)]
-pub(crate) fn centre(x: &mut [f32], category: usize, alpha: LogAlpha, lambda: f32) {
+pub fn centre(x: &mut [f32], category: usize, alpha: LogAlpha, lambda: f32) {
     x.fill(0.0);
     sample(x, category, alpha, lambda);
 }
 
 /// The clean logits, log-softmax(log α), which is where the paper scores.
 #[inline(always)]
-pub(crate) fn clean(x: &mut [f32], category: usize, alpha: LogAlpha) {
+pub fn clean(x: &mut [f32], category: usize, alpha: LogAlpha) {
     centre(x, category, alpha, 1.0);
 }
 
 /// Where nothing is known about the category: all equal.
 #[inline(always)]
-pub(crate) fn unknown(x: &mut [f32]) {
+pub fn unknown(x: &mut [f32]) {
     x.fill(-(x.len() as f32).ln());
 }
 
@@ -55,7 +55,7 @@ pub fn log_density(x: &[f32], category: usize, alpha: LogAlpha, lambda: f32) -> 
 
 /// `out = softmax(log α − λx)`, the softmax of the logit noise ε.
 #[inline(always)]
-pub(crate) fn noise_softmax(out: &mut [f32], x: &[f32], category: usize, alpha: LogAlpha, lambda: f32) {
+pub fn noise_softmax(out: &mut [f32], x: &[f32], category: usize, alpha: LogAlpha, lambda: f32) {
     for (out, x) in out.iter_mut().zip(x) {
         *out = -lambda * x;
     }
@@ -77,7 +77,7 @@ pub fn score_from_softmax(softmax: &mut [f32], lambda: f32) {
 /// α⁽ᵏ⁾ differs from a constant in one place, so with eⱼ = exp(−λxⱼ), S = Σ e, r = α_on/α_off and D_k = S + (r−1)·e_k this is
 /// eⱼ·Σ_k π_k/D_k + (r−1)·eⱼ·πⱼ/Dⱼ, in O(K). `inverse` receives 1/D_k and `e` the eⱼ, which a gradient needs again.
 #[inline(always)]
-pub(crate) fn expected_softmax(
+pub fn expected_softmax(
     out: &mut [f32],
     x: &[f32],
     posterior: &[f32],
@@ -104,7 +104,7 @@ pub(crate) fn expected_softmax(
 
 /// `x − logsumexp(x)`, in place.
 #[inline(always)]
-pub(crate) fn normalise(x: &mut [f32]) {
+pub fn normalise(x: &mut [f32]) {
     let largest = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let total: f32 = x.iter().map(|x| exp(x - largest)).sum();
     let log_sum = largest + ln(total);
@@ -115,7 +115,7 @@ pub(crate) fn normalise(x: &mut [f32]) {
 
 /// Softmax in place.
 #[inline(always)]
-pub(crate) fn softmax(x: &mut [f32]) {
+pub fn softmax(x: &mut [f32]) {
     let largest = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut total = 0.0;
     for x in x.iter_mut() {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-pub(crate) use random::{fill_gumbel, fill_normal, stream};
+pub use random::{fill_gumbel, fill_normal, stream};
 
 /// How the one-hot of a category becomes the positive α of the Concrete distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::network::math::{ln, simd};
 
 /// The stream named by a seed and three numbers.
-pub(crate) fn stream(seed: u64, purpose: u64, step: u64, tile: u64) -> ChaCha8Rng {
+pub fn stream(seed: u64, purpose: u64, step: u64, tile: u64) -> ChaCha8Rng {
     let mut key = [0u8; 32];
     for (bytes, word) in key.chunks_exact_mut(8).zip([seed, purpose, step, tile]) {
         bytes.copy_from_slice(&word.to_le_bytes());
@@ -32,7 +32,7 @@ fn uniform(bits: u32) -> f32 {
 }
 
 /// Fills with standard Gumbel numbers, −log(−log u).
-pub(crate) fn fill_gumbel(rng: &mut ChaCha8Rng, out: &mut [f32]) {
+pub fn fill_gumbel(rng: &mut ChaCha8Rng, out: &mut [f32]) {
     fill_uniform(rng, out);
     simd(
         #[inline(always)]
@@ -45,7 +45,7 @@ pub(crate) fn fill_gumbel(rng: &mut ChaCha8Rng, out: &mut [f32]) {
 }
 
 /// Fills with standard normal numbers (Box and Muller).
-pub(crate) fn fill_normal(rng: &mut ChaCha8Rng, out: &mut [f32]) {
+pub fn fill_normal(rng: &mut ChaCha8Rng, out: &mut [f32]) {
     for pair in out.chunks_mut(2) {
         let mut uniform = [0.0; 2];
         fill_uniform(rng, &mut uniform);

@@ -1,12 +1,14 @@
 //! What can be said after `gnsm mask`.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use gnsm_burn::METHODS;
 
-use super::METHODS;
-use crate::arguments::RuleArguments;
+use super::super::bench::PAPER_HEAD;
+use crate::arguments::{RuleArguments, seconds};
 
 /// Arguments of `mask`.
 #[derive(Debug, Args)]
@@ -41,7 +43,7 @@ pub struct FolderArguments {
     /// The folder with the masks.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub masks: PathBuf,
-    /// The folder with the images; each must be readable and of its mask's size.
+    /// The folder with the images; gnsm and dsvdd look at them. Each must be readable and of its mask's size.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub images: Option<PathBuf>,
     /// The list of names.
@@ -70,12 +72,21 @@ pub struct FitArguments {
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
     /// The detector.
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(METHODS.map(|method| method.name())))]
+    #[arg(long, value_name = "NAME", default_value = METHODS[0], value_parser = PossibleValuesParser::new(METHODS))]
     pub method: String,
+    /// The settings of gnsm to start from [default: fast].
+    #[arg(long, value_enum)]
+    pub preset: Option<MaskPreset>,
+    /// How gnsm makes the score, if not as the preset has it.
+    #[arg(long, value_enum)]
+    pub head: Option<MaskHeadName>,
+    /// A TOML file with settings of gnsm or dsvdd in place of the preset's; `gnsm inspect` shows their names.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
     /// The number of classes, the background included [default: as found].
     #[arg(long, value_name = "K")]
     pub classes: Option<u32>,
-    /// Bring masks to N × N pixels by nearest neighbour [default: as stored].
+    /// Bring masks to N × N pixels by nearest neighbour [default: 64 for gnsm and dsvdd, otherwise as stored].
     #[arg(long, value_name = "N")]
     pub size: Option<u32>,
     /// The label that is taken for background because it marks what cannot be judged, or `none`.
@@ -84,9 +95,33 @@ pub struct FitArguments {
     /// Where all randomness comes from.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    /// End training after this many seconds, with the best model so far.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub max_seconds: Option<f64>,
+    /// Continue a training that was interrupted; its state is beside the model, in MODEL.checkpoint.
+    #[arg(long)]
+    pub resume: bool,
     /// Print a report as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Settings to start from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MaskPreset {
+    /// Minutes on a laptop, at 64 pixels.
+    Fast,
+    /// The paper's network at 256 pixels; days on a GPU.
+    Paper,
+}
+
+/// How a score is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MaskHeadName {
+    /// How surprising each class's pixels are, and the size of its largest piece.
+    Evidence,
+    /// The paper's: a density over the score norms.
+    Norms,
 }
 
 /// Arguments of `mask score`.
@@ -103,6 +138,9 @@ pub struct ScoreArguments {
     /// Where to write, as csv [default: standard output].
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// Write a picture DIR/NAME.png for each image: where its mask is odd, in red over the image.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub maps: Option<PathBuf>,
     /// What is flagged.
     #[command(flatten)]
     pub rule: RuleArguments,
@@ -185,4 +223,37 @@ pub struct ReportArguments {
     /// Where to write the page.
     #[arg(long, short, value_name = "OUT.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
+}
+
+/// Arguments of `bench masks`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A set is a folder with images, masks, pred, train.txt and val.txt: methods learn from the masks of train.txt and score pred on val.txt. \
+OUT/raw.csv gets a line as soon as it is measured; the same command goes on where it was stopped. OUT/summary.md follows from it.")]
+pub struct BenchMasksArguments {
+    /// The folder with a folder for each set.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub data: PathBuf,
+    /// The sets, by their folders' names [default: all].
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    pub sets: Vec<String>,
+    /// The methods [default: all]; `gnsm-norms` is gnsm with the paper's own head.
+    #[arg(long, value_name = "METHODS", value_delimiter = ',', default_values = bench_methods(), hide_default_value = true, value_parser = PossibleValuesParser::new(bench_methods()))]
+    pub methods: Vec<String>,
+    /// Seeds 0 to N − 1.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub seeds: u64,
+    /// Train gnsm and dsvdd for this many steps at the most.
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<NonZeroU64>,
+    /// The folder for the results.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+}
+
+/// The default, the paper's head, and the others.
+fn bench_methods() -> Vec<&'static str> {
+    let mut names = METHODS.to_vec();
+    names.insert(1, PAPER_HEAD);
+    names
 }

@@ -2,30 +2,43 @@
 
 use std::time::Instant;
 
-use anyhow::Result;
-use gnsm::mask::{MaskFolder, MaskModel, Preparation, method_named, read_list};
+use anyhow::{Result, bail};
+use gnsm::mask::{MaskFitOptions, MaskFolder, MaskModel, Preparation, read_list};
 use serde_json::json;
 
+use super::super::fit::{checkpoint_of, note_checkpoint, note_training, settle_checkpoint};
 use super::super::{create_file, refuse_same_file};
 use super::arguments::FitArguments;
-use super::{AT_A_TIME, Bar, Failures, METHODS, Outcome};
+use super::{AT_A_TIME, Bar, Failures, Outcome, method};
 use crate::console::{Console, print_json};
 use crate::display::{bytes, count, plural, seconds};
 use crate::interrupt;
+use crate::progress::FitWatcher;
 
 /// Runs it.
 pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let start = Instant::now();
     let path = arguments.output.as_path();
-    let method = method_named(&METHODS, &arguments.method)?;
-    let preparation = Preparation { void: arguments.void.0, classes: arguments.classes, size: arguments.size };
+    let method = method(arguments)?;
+    let size = arguments.size.or(method.default_size());
+    let preparation = Preparation { void: arguments.void.0, classes: arguments.classes, size };
     preparation.validate()?;
+    if method.needs_images() && arguments.folder.images.is_none() {
+        bail!("{} looks at the images; give their folder with --images", method.name());
+    }
     refuse_same_file(path, &[&arguments.folder.list])?;
     // Better now than after all masks are read.
     drop(create_file(path)?);
     let names = read_list(&arguments.folder.list)?;
     let folder = MaskFolder { masks: arguments.folder.masks.clone(), images: arguments.folder.images.clone() };
-    interrupt::stop_soon()?;
+    let options = MaskFitOptions {
+        seed: arguments.seed,
+        max_seconds: arguments.max_seconds,
+        checkpoint: method.training().and_then(|_| checkpoint_of(path)),
+        resume: arguments.resume,
+    };
+    note_checkpoint(console, options.checkpoint.as_deref(), options.resume);
+    interrupt::stop_training(console)?;
 
     let mut samples = Vec::new();
     let mut failures = Failures::new(console);
@@ -45,8 +58,20 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     drop(bar);
     failures.finish(names.len(), "mend them or take them off the list")?;
 
-    let mut model = MaskModel::fit(samples, preparation, method, arguments.seed)?;
+    let mut watcher = FitWatcher::new(console);
+    if method.training().is_some() {
+        watcher.announce();
+    }
+    let mut model = MaskModel::fit(samples, preparation, &*method, &options, &mut watcher)?;
+    drop(watcher);
     model.save(path)?;
+    if let Some((curve, ending)) = model.detector().training() {
+        note_training(console, curve, ending);
+        settle_checkpoint(console, options.checkpoint.as_deref(), ending)?;
+    }
+    if let Some(warning) = model.detector().warning() {
+        console.warn(warning);
+    }
     let [training, validation, calibration] = model.report().masks;
     let classes = model.preparation().classes;
     console.note(format_args!(
@@ -68,6 +93,9 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
             "method": model.method(),
             "preparation": model.preparation(),
             "seed": model.report().seed,
+            "steps": model.detector().training().and_then(|(curve, _)| curve.last()).map(|point| point.step),
+            "ending": model.detector().training().map(|(_, ending)| ending),
+            "warning": model.detector().warning(),
             "masks": { "training": training, "validation": validation, "calibration": calibration },
             "seconds": taken,
         }))?;

@@ -3,6 +3,8 @@
 pub mod arguments;
 mod fit;
 mod score;
+pub mod inspect;
+mod overlay;
 mod metrics;
 mod evaluate;
 mod chart;
@@ -13,16 +15,16 @@ use std::fmt::Display;
 
 use anyhow::{Result, bail};
 use gnsm::error::Error;
-use gnsm::mask::{MaskMethod, REFERENCES};
+use gnsm::mask::{ForegroundShare, LargestComponent, MaskMethod};
+use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Outcome;
 use crate::console::Console;
 use crate::display::{count, plain, plural};
-use arguments::{MaskArguments, MaskCommand};
+use crate::settings;
+use arguments::{FitArguments, MaskArguments, MaskCommand, MaskHeadName, MaskPreset};
 
-/// The methods that can be fitted and loaded.
-const METHODS: [&dyn MaskMethod; 2] = REFERENCES;
 /// Images that are read and scored at a time.
 const AT_A_TIME: usize = 64;
 /// Images that could not be used and are named, at the most.
@@ -36,6 +38,41 @@ pub fn run(arguments: &MaskArguments, console: Console) -> Result<Outcome> {
         MaskCommand::Metrics(arguments) => metrics::run(arguments, console),
         MaskCommand::Evaluate(arguments) => evaluate::run(arguments, console),
         MaskCommand::Report(arguments) => report::run(arguments, console),
+    }
+}
+
+/// The method that was asked for, with its settings.
+fn method(arguments: &FitArguments) -> Result<Box<dyn MaskMethod>> {
+    let name = arguments.method.as_str();
+    if name != "gnsm" && (arguments.preset.is_some() || arguments.head.is_some()) {
+        bail!("--preset and --head are for the method gnsm, not for {name}; leave them out");
+    }
+    match name {
+        "gnsm" => {
+            let mut config = match arguments.preset {
+                None | Some(MaskPreset::Fast) => MaskGnsmConfig::fast(),
+                Some(MaskPreset::Paper) => MaskGnsmConfig::paper(),
+            };
+            config = match arguments.head {
+                None => config,
+                Some(MaskHeadName::Norms) => config.with_paper_head(),
+                Some(MaskHeadName::Evidence) => config.with_default_head(),
+            };
+            if let Some(path) = &arguments.config {
+                config = settings::with_changes_of(&config, path)?;
+            }
+            Ok(Box::new(Gnsm { config }))
+        }
+        "dsvdd" => {
+            let mut method = Dsvdd::default();
+            if let Some(path) = &arguments.config {
+                method.config = settings::with_changes_of(&method.config, path)?;
+            }
+            Ok(Box::new(method))
+        }
+        _ if arguments.config.is_some() => bail!("{name} has no settings; leave out --config"),
+        "foreground-share" => Ok(Box::new(ForegroundShare)),
+        _ => Ok(Box::new(LargestComponent)),
     }
 }
 

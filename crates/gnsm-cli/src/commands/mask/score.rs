@@ -2,15 +2,19 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 
-use anyhow::{Context, Result};
-use gnsm::mask::{MaskFolder, MaskModel, read_list};
+use anyhow::{Context, Result, bail};
+use gnsm::atomic_file::AtomicFile;
+use gnsm::error::Error;
+use gnsm::mask::{Grid, MaskFolder, MaskModel, image_file, png_of_image, read_image, read_list};
 use gnsm::model::Scored;
 use gnsm::threshold::{Calibration, FdrCounter, Rule};
 
 use super::super::{p_value_above, refuse_same_file};
 use super::arguments::ScoreArguments;
-use super::{AT_A_TIME, Bar, Failures, METHODS, Outcome, csv_cell};
+use super::overlay::overlay;
+use super::{AT_A_TIME, Bar, Failures, Outcome, csv_cell};
 use crate::console::Console;
 use crate::display::{count, plural};
 use crate::interrupt;
@@ -23,7 +27,12 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     if let Some(path) = output {
         refuse_same_file(path, &[&arguments.model, &arguments.folder.list])?;
     }
-    let model = MaskModel::load(&arguments.model, &METHODS)?;
+    let model = MaskModel::load(&arguments.model, &gnsm_burn::methods())?;
+    if needs_images(&model) && arguments.folder.images.is_none() {
+        bail!("{} looks at the images; give their folder with --images", model.method());
+    }
+    let maps =
+        arguments.maps.as_deref().map(|folder| Maps::new(folder, arguments.folder.images.as_deref())).transpose()?;
     warn_of_small_contamination(console, model.calibration(), rule);
     let names = read_list(&arguments.folder.list)?;
     let folder = MaskFolder { masks: arguments.folder.masks.clone(), images: arguments.folder.images.clone() };
@@ -34,7 +43,14 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     let mut failures = Failures::new(console);
     let bar = Bar::new(console, names.len());
     for part in names.chunks(AT_A_TIME) {
-        for (name, outcome) in part.iter().zip(model.score(&folder, part)) {
+        let outcomes: Vec<_> = match &maps {
+            None => model.score(&folder, part),
+            Some(maps) => {
+                let read = model.score_with_maps(&folder, part).into_iter().zip(part);
+                read.map(|(outcome, name)| outcome.and_then(|found| maps.draw(name, found))).collect()
+            }
+        };
+        for (name, outcome) in part.iter().zip(outcomes) {
             match outcome {
                 Ok(found) => scored.push((name, found)),
                 Err(error) => failures.add(&error),
@@ -80,6 +96,36 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     console.note(format_args!("{} of {} flagged ({by})", count(flagged), plural(scored.len() as u64, "mask")));
     failures.finish(names.len(), format_args!("the scores of the others are in {target}"))?;
     Ok(Outcome::of_flagged(flagged, arguments.rule.fail_on_anomaly))
+}
+
+fn needs_images(model: &MaskModel) -> bool {
+    gnsm_burn::methods().iter().any(|method| method.name() == model.method() && method.needs_images())
+}
+
+/// Pictures of where masks are odd.
+struct Maps<'a> {
+    folder: &'a Path,
+    images: &'a Path,
+}
+
+impl<'a> Maps<'a> {
+    fn new(folder: &'a Path, images: Option<&'a Path>) -> Result<Self> {
+        let Some(images) = images else { bail!("--maps draws over the images; give their folder with --images") };
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        Ok(Self { folder, images })
+    }
+
+    /// Draws one; a mask whose method cannot tell gets none.
+    fn draw(&self, name: &str, (scored, map): (Scored, Option<Grid<f32, 2>>)) -> gnsm::error::Result<Scored> {
+        if let Some(map) = map {
+            let image = read_image(&image_file(self.images, name)?)?;
+            let path = self.folder.join(format!("{name}.png"));
+            let mut file = AtomicFile::create(&path)?;
+            file.write_all(&png_of_image(&overlay(&image, &map))?).map_err(|error| Error::io(&path, error))?;
+            file.finish()?;
+        }
+        Ok(scored)
+    }
 }
 
 /// Warns of a rule that no mask can meet.

@@ -1,0 +1,37 @@
+//! Seconds of a training step of the mask network, for `reference/masks_speed.py` to put beside PyTorch's: `mask_step CLASSES STEPS`.
+//!
+//! Two fits that differ in their number of steps differ in those steps alone.
+
+use std::time::Instant;
+
+use gnsm::mask::{Grid, MaskFitOptions, MaskModel, Preparation, Sample};
+use gnsm::train::Silent;
+use gnsm_burn::{Gnsm, MaskGnsmConfig};
+
+const SIDE: usize = 64;
+
+#[expect(clippy::print_stdout, reason = "this is a program")]
+fn main() {
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|text| text.parse().ok()).collect();
+    let [classes, steps] = numbers[..] else {
+        println!("usage: mask_step CLASSES STEPS");
+        return;
+    };
+    let [short, long] = [2, 2 + steps].map(|steps| seconds(classes as usize, steps));
+    println!("{}", (long - short) / steps as f64);
+}
+
+fn seconds(classes: usize, steps: u64) -> f64 {
+    let cells = SIDE * SIDE;
+    let sample = |i: usize| Sample {
+        mask: Grid::new([SIDE; 2], (0..cells).map(|j| ((i + j / 200) % classes) as u8).collect()).expect("a grid"),
+        image: Grid::new([SIDE; 2], (0..cells).map(|j| [(i * 7 + j) as u8; 3]).collect()),
+    };
+    let mut config = MaskGnsmConfig::fast();
+    (config.training.steps, config.training.validate_every) = (steps, steps);
+    let preparation = Preparation { size: Some(SIDE as u32), classes: Some(classes as u32), ..Preparation::default() };
+    let start = Instant::now();
+    let (samples, options) = ((0..24).map(sample).collect(), MaskFitOptions::default());
+    MaskModel::fit(samples, preparation, &Gnsm { config }, &options, &mut Silent).expect("a fit");
+    start.elapsed().as_secs_f64()
+}

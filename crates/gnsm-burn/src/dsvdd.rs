@@ -1,0 +1,363 @@
+//! `dsvdd` for masks: Deep SVDD (Ruff et al. 2018) with a convolutional network, the paper's rival in its case study.
+//!
+//! A network φ ([`Encoder`]) maps a pair of an image and the one-hot mask to a code, and is trained to bring the codes of usual pairs near a centre c; the
+//! score is ‖φ(x) − c‖². c is the mean code of training pairs at the first weights, with coordinates nearer to 0 than 0.1 moved to ±0.1, since zero
+//! weights map everything to 0. A network that maps every pair to c has lost sight of them: the variance of the codes of held-out pairs is measured before
+//! and after training, and if less than a ten-thousandth is left the model carries a warning.
+
+use std::ops::Range;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use gnsm::container::Tensors;
+use gnsm::error::{Error, Result};
+use gnsm::mask::{MaskDetector, MaskMethod, Sample, Setup};
+use gnsm::network::{Optimiser, OptimiserConfig};
+use gnsm::noise::stream;
+use gnsm::train::{CurvePoint, Ending, Learner, Run, TrainingConfig, train};
+use rand::Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::device;
+use crate::efficient::{Encoder, EncoderSize};
+use crate::pictures::{Picture, check_images, checked_side};
+use crate::weights::{Weights, floats, sum_of_parts};
+
+/// The name of the random stream.
+const TRAINING: u64 = 15;
+/// Coordinates of the centre are at least this far from 0.
+const SMALLEST_COORDINATE: f32 = 0.1;
+/// The variance of codes relative to the start, below which the sphere has collapsed.
+const COLLAPSED: f64 = 1e-4;
+
+/// The settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DsvddConfig {
+    /// The side of the pictures unless told otherwise.
+    pub size: u32,
+    /// The network.
+    pub network: EncoderSize,
+    /// The training loop.
+    pub training: TrainingConfig,
+}
+
+impl Default for DsvddConfig {
+    /// A network as large as GNSM's, trained for as long as its loss falls.
+    fn default() -> Self {
+        Self {
+            size: 64,
+            network: EncoderSize { channels: vec![32, 64, 128, 192], blocks: vec![1, 2, 3, 3], fused: 2, code: 64 },
+            training: TrainingConfig {
+                batch: 16,
+                steps: 400,
+                epochs: 0,
+                hidden: 0.0,
+                learning_rate: 1e-3,
+                final_learning_rate: 1e-5,
+                validate_every: 50,
+                patience: 0,
+                validation_rows: 256,
+                optimiser: OptimiserConfig {
+                    beta_1: 0.9,
+                    beta_2: 0.999,
+                    weight_decay: 1e-4,
+                    clip: 1.0,
+                    average: 0.99,
+                    average_warmup: true,
+                },
+            },
+        }
+    }
+}
+
+/// The method with its settings.
+#[derive(Debug, Clone, Default)]
+pub struct Dsvdd {
+    /// The settings.
+    pub config: DsvddConfig,
+}
+
+#[derive(Debug)]
+struct Fitted {
+    sphere: Sphere,
+    parameters: Vec<f32>,
+    stored: Stored,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    config: DsvddConfig,
+    curve: Vec<CurvePoint>,
+    ending: Ending,
+    /// The variance of the codes of held-out pairs, before and after training.
+    spread: [f64; 2],
+}
+
+/// The network and the centre.
+#[derive(Debug)]
+struct Sphere {
+    encoder: Encoder,
+    classes: usize,
+    side: usize,
+    centre: Vec<f32>,
+}
+
+impl MaskMethod for Dsvdd {
+    fn name(&self) -> &'static str {
+        "dsvdd"
+    }
+
+    fn default_size(&self) -> Option<u32> {
+        Some(self.config.size)
+    }
+
+    fn needs_images(&self) -> bool {
+        true
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self.config)
+    }
+
+    fn training(&self) -> Option<&TrainingConfig> {
+        Some(&self.config.training)
+    }
+
+    fn fit(
+        &self,
+        training: &[Sample],
+        validation: &[Sample],
+        setup: &Setup,
+        run: Run<'_>,
+    ) -> Result<Box<dyn MaskDetector>> {
+        check_images(&[training, validation])?;
+        let config = &self.config;
+        config.validate()?;
+        let mut sphere = Sphere::new(config, setup)?;
+        let parameters = sphere.encoder.plan().start(run.seed);
+        let codes = sphere.codes(&parameters, training);
+        sphere.centre = mean(&codes, config.network.code).into_iter().map(away_from_zero).collect();
+        let before = sphere.spread(&parameters, validation);
+        let mut learner = Shrinking {
+            sphere: &sphere,
+            training,
+            validation: &validation[..validation.len().min(config.training.validation_rows)],
+            seed: run.seed,
+            batch: config.training.batch,
+            gradient: vec![0.0; parameters.len()],
+            parameters,
+            device: device().autodiff(),
+        };
+        let trained = train(&mut learner, &config.training, training.len(), run)?;
+        let spread = [before, sphere.spread(&trained.parameters, validation)];
+        let stored = Stored { config: config.clone(), curve: trained.curve, ending: trained.ending, spread };
+        Ok(Box::new(Fitted { sphere, parameters: trained.parameters, stored }))
+    }
+
+    fn load(
+        &self,
+        content: serde_json::Value,
+        tensors: &mut Tensors,
+        setup: &Setup,
+    ) -> std::result::Result<Box<dyn MaskDetector>, String> {
+        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
+        stored.config.validate().map_err(|error| error.to_string())?;
+        let mut sphere = Sphere::new(&stored.config, setup).map_err(|error| error.to_string())?;
+        sphere.centre = tensors.take("centre", stored.config.network.code)?;
+        let parameters = tensors.take("parameters", sphere.encoder.plan().total())?;
+        Ok(Box::new(Fitted { sphere, parameters, stored }))
+    }
+}
+
+impl DsvddConfig {
+    /// Checks every setting.
+    pub fn validate(&self) -> Result<()> {
+        self.training.validate()?;
+        let EncoderSize { channels, blocks, code, .. } = &self.network;
+        let within = |sizes: &[usize], most: usize| sizes.iter().all(|size| (1..=most).contains(size));
+        if !(1..=8).contains(&channels.len()) || !within(channels, 4096) {
+            return Err(Error::config("network.channels", "must be 1 to 8 numbers between 1 and 4096"));
+        }
+        // What is squeezed must have a channel left.
+        if channels.iter().any(|channels| *channels < 4) {
+            return Err(Error::config("network.channels", "must each be at least 4"));
+        }
+        if blocks.len() != channels.len() || !within(blocks, 64) {
+            return Err(Error::config("network.blocks", "must be as many as network.channels, between 1 and 64 each"));
+        }
+        if !(1..=4096).contains(code) {
+            return Err(Error::config("network.code", format!("{code} is not between 1 and 4096")));
+        }
+        Ok(())
+    }
+}
+
+impl Sphere {
+    fn new(config: &DsvddConfig, setup: &Setup) -> Result<Self> {
+        let side = checked_side(setup)?;
+        let unit = 1 << config.network.channels.len();
+        if !side.is_multiple_of(unit) {
+            let problem = format!(
+                "is {side}, and a network of {} stages needs a multiple of {unit}",
+                config.network.channels.len()
+            );
+            return Err(Error::config("size", problem));
+        }
+        let encoder = Encoder::new(&config.network, 3 + setup.classes);
+        Ok(Self { encoder, classes: setup.classes, side, centre: Vec::new() })
+    }
+
+    fn forward(&self, weights: &Weights, pictures: &[Picture], device: &Device) -> Tensor<2> {
+        let channels = 3 + self.classes;
+        let mut inputs = vec![0.0; pictures.len() * self.side * self.side * channels];
+        let images = inputs.chunks_exact_mut(self.side * self.side * channels);
+        for (input, picture) in images.zip(pictures) {
+            let pixels = picture.colours.iter().zip(&picture.codes);
+            for (input, (colour, code)) in input.chunks_exact_mut(channels).zip(pixels) {
+                input[..3].copy_from_slice(colour);
+                // A class that training never had is none of them.
+                if let Some(place) = input[3..].get_mut(*code as usize) {
+                    *place = 1.0;
+                }
+            }
+        }
+        let shape = [pictures.len(), self.side, self.side, channels];
+        self.encoder.forward(weights, Tensor::from_data(TensorData::new(inputs, shape), device))
+    }
+
+    /// The code of each pair, one after the other.
+    fn codes(&self, parameters: &[f32], samples: &[Sample]) -> Vec<f32> {
+        let device = device();
+        let weights = Weights::new(self.encoder.plan(), parameters, &device);
+        let read = |sample: &Sample| floats(self.forward(&weights, &[Picture::whole(sample)], &device));
+        samples.par_iter().flat_map_iter(read).collect()
+    }
+
+    fn distances(&self, parameters: &[f32], samples: &[Sample]) -> Vec<f64> {
+        let codes = self.codes(parameters, samples);
+        codes.chunks_exact(self.centre.len()).map(|code| squared_distance(code, &self.centre)).collect()
+    }
+
+    /// The mean squared distance of the codes from their own mean.
+    fn spread(&self, parameters: &[f32], samples: &[Sample]) -> f64 {
+        let codes = self.codes(parameters, samples);
+        let middle = mean(&codes, self.centre.len());
+        let distances = codes.chunks_exact(self.centre.len()).map(|code| squared_distance(code, &middle));
+        distances.sum::<f64>() / samples.len() as f64
+    }
+}
+
+fn mean(rows: &[f32], length: usize) -> Vec<f32> {
+    let mut sums = vec![0.0; length];
+    for row in rows.chunks_exact(length) {
+        for (sum, value) in sums.iter_mut().zip(row) {
+            *sum += f64::from(*value);
+        }
+    }
+    let n = (rows.len() / length) as f64;
+    sums.into_iter().map(|sum| (sum / n) as f32).collect()
+}
+
+fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
+}
+
+fn away_from_zero(coordinate: f32) -> f32 {
+    if coordinate.abs() >= SMALLEST_COORDINATE {
+        coordinate
+    } else if coordinate < 0.0 {
+        -SMALLEST_COORDINATE
+    } else {
+        SMALLEST_COORDINATE
+    }
+}
+
+/// A sphere that is shrunk.
+struct Shrinking<'a> {
+    sphere: &'a Sphere,
+    training: &'a [Sample],
+    validation: &'a [Sample],
+    seed: u64,
+    batch: usize,
+    parameters: Vec<f32>,
+    gradient: Vec<f32>,
+    /// Where gradients are computed.
+    device: Device,
+}
+
+impl Learner for Shrinking<'_> {
+    fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    fn set_parameters(&mut self, parameters: &[f32]) {
+        self.parameters.copy_from_slice(parameters);
+    }
+
+    fn compute_gradient(&mut self, step: u64) -> f64 {
+        let (loss, gradient) = sum_of_parts(self.batch, |positions| self.gradient_of(step, positions));
+        self.gradient = gradient;
+        loss
+    }
+
+    fn update(&mut self, optimiser: &mut Optimiser, learning_rate: f32) {
+        optimiser.update(&mut self.parameters, &self.gradient, learning_rate);
+    }
+
+    fn validate(&mut self, parameters: &[f32]) -> f64 {
+        let distances = self.sphere.distances(parameters, self.validation);
+        distances.iter().sum::<f64>() / distances.len() as f64
+    }
+}
+
+impl Shrinking<'_> {
+    /// The loss of some pictures of a step, and its gradient.
+    fn gradient_of(&self, step: u64, positions: Range<usize>) -> (f64, Vec<f32>) {
+        let draw = |position: usize| {
+            let mut rng = stream(self.seed, TRAINING, step, position as u64);
+            let sample = &self.training[(rng.next_u64() % self.training.len() as u64) as usize];
+            Picture::drawn(sample, &mut rng)
+        };
+        let pictures: Vec<Picture> = positions.map(draw).collect();
+        let weights = Weights::new(self.sphere.encoder.plan(), &self.parameters, &self.device);
+        let codes = self.sphere.forward(&weights, &pictures, &self.device);
+        let centre = TensorData::new(self.sphere.centre.clone(), [1, self.sphere.centre.len()]);
+        let away = codes - Tensor::from_data(centre, &self.device);
+        let loss = away.powi_scalar(2).sum() / self.batch as f64;
+        let gradient = weights.flat_gradient(&loss.backward());
+        (f64::from(floats(loss)[0]), gradient)
+    }
+}
+
+impl MaskDetector for Fitted {
+    fn score(&self, samples: &[Sample]) -> Vec<f64> {
+        self.sphere.distances(&self.parameters, samples)
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self.stored.config)
+    }
+
+    fn training(&self) -> Option<(&[CurvePoint], Ending)> {
+        Some((&self.stored.curve, self.stored.ending))
+    }
+
+    fn warning(&self) -> Option<String> {
+        let [before, after] = self.stored.spread;
+        // Pairs that are all alike had no variance to lose.
+        (before > 0.0 && after < COLLAPSED * before).then(|| {
+            format!(
+                "the sphere collapsed: training took the variance of the codes from {before:.1e} to {after:.1e}, \
+                 so scores hardly tell masks apart; train for fewer steps"
+            )
+        })
+    }
+
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
+        tensors.put("parameters", self.parameters.clone());
+        tensors.put("centre", self.sphere.centre.clone());
+        serde_json::json!(self.stored)
+    }
+}

@@ -1,0 +1,143 @@
+//! A network from a pair of an image and a mask to a code, after EfficientNetV2 (Tan and Le 2021).
+//!
+//! Residual blocks widen the channels fourfold, look around, and narrow them again: *fused* ones do both at once with a 3 × 3 convolution, where the
+//! picture is large; the others widen point by point, look around in each channel by itself, and weigh the channels by what the whole
+//! picture shows (*squeeze and excitation*). Group norm stands in for batch norm, so that a score does not depend on a batch. As Ruff et al. 2018
+//! ask of a network for Deep SVDD, nothing in it can say a constant: there is no bias, and norms learn neither gain nor shift.
+
+use burn::tensor::Tensor;
+use burn::tensor::activation::{sigmoid, silu};
+use burn::tensor::module::conv2d;
+use burn::tensor::ops::ConvOptions;
+use serde::{Deserialize, Serialize};
+
+use crate::layers::{Convolution, Norm};
+use crate::ops::{Direction, resample};
+use crate::weights::{Plan, Start, Weights};
+
+/// How much wider a block is inside.
+const EXPANSION: usize = 4;
+/// How much narrower the weighing of channels is inside.
+const SQUEEZE: usize = 4;
+
+/// The size of the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EncoderSize {
+    /// Channels of each stage; each has half the picture's side of the one before, the first half of the picture's own.
+    pub channels: Vec<usize>,
+    /// Blocks of each stage.
+    pub blocks: Vec<usize>,
+    /// Stages, from the first on, whose blocks are fused.
+    pub fused: usize,
+    /// The length of a code.
+    pub code: usize,
+}
+
+/// The network: what it is made of, without its weights.
+#[derive(Debug, Clone)]
+pub struct Encoder {
+    plan: Plan,
+    stem: Convolution,
+    stages: Vec<Vec<Block>>,
+    narrowing: Vec<Convolution>,
+    code: Convolution,
+}
+
+#[derive(Debug, Clone)]
+struct Block {
+    expand: Convolution,
+    norm: Norm,
+    inside: Option<Inside>,
+    project: Convolution,
+}
+
+/// What a block that is not fused does between widening and narrowing.
+#[derive(Debug, Clone)]
+struct Inside {
+    window: usize,
+    channels: usize,
+    norm: Norm,
+    squeeze: Convolution,
+    excite: Convolution,
+}
+
+impl Encoder {
+    /// For pictures with so many channels.
+    pub fn new(size: &EncoderSize, inputs: usize) -> Self {
+        let mut plan = Plan::default();
+        let stem = Convolution::unbiased(&mut plan, 3, inputs, size.channels[0]);
+        let (mut stages, mut narrowing) = (Vec::new(), Vec::new());
+        let mut before = size.channels[0];
+        for (index, (&channels, &blocks)) in size.channels.iter().zip(&size.blocks).enumerate() {
+            narrowing.push(Convolution::unbiased(&mut plan, 1, before, channels));
+            let fused = index < size.fused;
+            stages.push((0..blocks).map(|_| Block::new(&mut plan, channels, fused)).collect());
+            before = channels;
+        }
+        let code = Convolution::unbiased(&mut plan, 1, before, size.code);
+        Self { plan, stem, stages, narrowing, code }
+    }
+
+    /// What its weights are.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// From pictures [images, side, side, inputs] to codes [images, code].
+    pub fn forward(&self, weights: &Weights, x: Tensor<4>) -> Tensor<2> {
+        let mut h = self.stem.forward(weights, x);
+        for (blocks, narrowing) in self.stages.iter().zip(&self.narrowing) {
+            h = narrowing.forward(weights, resample(h, Direction::Down));
+            for block in blocks {
+                h = block.forward(weights, h);
+            }
+        }
+        self.code.forward_rows(weights, pooled(h))
+    }
+}
+
+/// The mean over the picture, [images, channels].
+fn pooled(x: Tensor<4>) -> Tensor<2> {
+    let [images, height, width, channels] = x.dims();
+    x.reshape([images, height * width, channels]).mean_dim(1).reshape([images, channels])
+}
+
+impl Block {
+    fn new(plan: &mut Plan, channels: usize, fused: bool) -> Self {
+        let wide = EXPANSION * channels;
+        Self {
+            expand: Convolution::unbiased(plan, if fused { 3 } else { 1 }, channels, wide),
+            norm: Norm::fixed(wide),
+            inside: (!fused).then(|| Inside {
+                window: plan.add(9 * wide, Start::Normal(1.0 / 9.0)),
+                channels: wide,
+                norm: Norm::fixed(wide),
+                squeeze: Convolution::unbiased(plan, 1, wide, channels / SQUEEZE),
+                excite: Convolution::unbiased(plan, 1, channels / SQUEEZE, wide),
+            }),
+            project: Convolution::unbiased(plan, 1, wide, channels),
+        }
+    }
+
+    fn forward(&self, weights: &Weights, x: Tensor<4>) -> Tensor<4> {
+        let mut h = self.norm.forward(weights, self.expand.forward(weights, x.clone()));
+        if let Some(inside) = &self.inside {
+            h = inside.forward(weights, h);
+        }
+        x + self.project.forward(weights, h)
+    }
+}
+
+impl Inside {
+    fn forward(&self, weights: &Weights, x: Tensor<4>) -> Tensor<4> {
+        let [images, _, _, channels] = x.dims();
+        let window = weights.get(self.window, [self.channels, 1, 3, 3]);
+        let options = ConvOptions::new([1, 1], [1, 1], [1, 1], channels);
+        let h = conv2d(x.permute([0, 3, 1, 2]), window, None, options).permute([0, 2, 3, 1]);
+        let h = self.norm.forward(weights, h);
+        let seen = silu(self.squeeze.forward_rows(weights, pooled(h.clone())));
+        let weighed = sigmoid(self.excite.forward_rows(weights, seen));
+        h * weighed.reshape([images, 1, 1, channels])
+    }
+}

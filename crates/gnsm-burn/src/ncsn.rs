@@ -1,0 +1,245 @@
+//! The score network for masks: NCSN++ (Song et al. 2021), as the paper adapts it to pairs of an image and a noisy mask.
+//!
+//! A U-Net of residual blocks ([`Block`]) with attention where the picture is 16 pixels high, conditioned on the level through random Fourier
+//! features. On the way down, the input itself is brought to every size and added in (*progressive input*); on the way up, every size has
+//! its say in the output (*progressive output*). Resampling goes through a filter everywhere.
+
+use burn::tensor::activation::silu;
+use burn::tensor::{Device, Tensor, TensorData};
+use gnsm::error::{Error, Result};
+use gnsm::noise::{fill_normal, stream};
+use serde::{Deserialize, Serialize};
+
+use crate::layers::{Attention, Block, Convolution, Norm};
+use crate::ops::{Direction, resample};
+use crate::weights::{Plan, Weights};
+
+/// The height at which there is attention.
+const ATTENTION: usize = 16;
+/// The scale of the Fourier features' frequencies.
+const FOURIER_SCALE: f32 = 16.0;
+
+/// The size of the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkSize {
+    /// Channels where the picture has its full size.
+    pub channels: usize,
+    /// Channels at each size, from the full one to the smallest, as a multiple of that; each size is half the one before.
+    pub multipliers: Vec<usize>,
+    /// Residual blocks at each size on the way down; there is one more on the way up.
+    pub blocks: usize,
+    /// Squares of so many pixels' side are one place with as many more channels to the network: a quarter of the work each time it doubles.
+    pub fold: usize,
+}
+
+impl NetworkSize {
+    /// Checks it for pictures of this side.
+    pub fn validate(&self, side: usize) -> Result<()> {
+        if !(1..=1024).contains(&self.channels) {
+            return Err(Error::config("network.channels", format!("{} is not between 1 and 1024", self.channels)));
+        }
+        if self.multipliers.is_empty()
+            || self.multipliers.len() > 10
+            || !self.multipliers.iter().all(|m| (1..=64).contains(m))
+        {
+            return Err(Error::config("network.multipliers", "must be 1 to 10 numbers between 1 and 64"));
+        }
+        if !(1..=16).contains(&self.blocks) {
+            return Err(Error::config("network.blocks", format!("{} is not between 1 and 16", self.blocks)));
+        }
+        if !(1..=16).contains(&self.fold) {
+            return Err(Error::config("network.fold", format!("{} is not between 1 and 16", self.fold)));
+        }
+        let (sizes, unit) = (self.multipliers.len(), self.fold << (self.multipliers.len() - 1));
+        if !side.is_multiple_of(unit) {
+            let problem = format!("is {side}, and a network of {sizes} sizes needs a multiple of {unit}");
+            return Err(Error::config("size", problem));
+        }
+        Ok(())
+    }
+}
+
+/// The network: what it is made of, without its weights.
+#[derive(Debug, Clone)]
+pub struct Ncsn {
+    plan: Plan,
+    fold: usize,
+    frequencies: Vec<f32>,
+    embed: [Convolution; 2],
+    input: Convolution,
+    down: Vec<Down>,
+    middle: (Block, Attention, Block),
+    up: Vec<Up>,
+}
+
+/// One size on the way down.
+#[derive(Debug, Clone)]
+struct Down {
+    stages: Vec<Stage>,
+    /// To the next size: the block, and what the input adds to it.
+    shrink: Option<(Block, Convolution)>,
+}
+
+/// One size on the way up.
+#[derive(Debug, Clone)]
+struct Up {
+    stages: Vec<Stage>,
+    output_norm: Norm,
+    output: Convolution,
+    /// To the next size.
+    grow: Option<Block>,
+}
+
+/// A block, and attention where the size has it.
+#[derive(Debug, Clone)]
+struct Stage {
+    block: Block,
+    attention: Option<Attention>,
+}
+
+impl Stage {
+    fn forward(&self, weights: &Weights, x: Tensor<4>, levels: &Tensor<2>) -> Tensor<4> {
+        let x = self.block.forward(weights, x, levels);
+        match &self.attention {
+            Some(attention) => attention.forward(weights, x),
+            None => x,
+        }
+    }
+}
+
+impl Ncsn {
+    /// For square pictures of this side with so many channels in and out.
+    pub fn new(size: &NetworkSize, side: usize, inputs: usize, outputs: usize) -> Self {
+        let mut plan = Plan::default();
+        let (side, folded) = (side / size.fold, size.fold * size.fold);
+        let (inputs, outputs) = (inputs * folded, outputs * folded);
+        let embedding = 4 * size.channels;
+        let mut frequencies = vec![0.0; size.channels];
+        fill_normal(&mut stream(0, 0, 0, 0), &mut frequencies);
+        let embed = [
+            Convolution::new(&mut plan, 1, 2 * size.channels, embedding),
+            Convolution::new(&mut plan, 1, embedding, embedding),
+        ];
+        let input = Convolution::new(&mut plan, 3, inputs, size.channels);
+        let stage = |plan: &mut Plan, from: usize, to: usize, side: usize| Stage {
+            block: Block::new(plan, from, to, embedding, None),
+            attention: (side == ATTENTION).then(|| Attention::new(plan, to)),
+        };
+
+        let widths: Vec<usize> = size.multipliers.iter().map(|multiplier| multiplier * size.channels).collect();
+        let last = widths.len() - 1;
+        let (mut channels, mut kept) = (size.channels, vec![size.channels]);
+        let mut down = Vec::new();
+        for (index, &width) in widths.iter().enumerate() {
+            let mut stages = Vec::new();
+            for _ in 0..size.blocks {
+                stages.push(stage(&mut plan, channels, width, side >> index));
+                channels = width;
+                kept.push(width);
+            }
+            let shrink = (index < last).then(|| {
+                kept.push(width);
+                let block = Block::new(&mut plan, width, width, embedding, Some(Direction::Down));
+                (block, Convolution::new(&mut plan, 1, inputs, width))
+            });
+            down.push(Down { stages, shrink });
+        }
+        let middle = (
+            Block::new(&mut plan, channels, channels, embedding, None),
+            Attention::new(&mut plan, channels),
+            Block::new(&mut plan, channels, channels, embedding, None),
+        );
+        let mut up = Vec::new();
+        for (index, &width) in widths.iter().enumerate().rev() {
+            let mut stages = Vec::new();
+            for _ in 0..=size.blocks {
+                let from = channels + kept.pop().expect("as many blocks go up as were kept on the way down");
+                stages.push(stage(&mut plan, from, width, side >> index));
+                channels = width;
+            }
+            up.push(Up {
+                stages,
+                output_norm: Norm::new(&mut plan, width),
+                output: Convolution::silent(&mut plan, 3, width, outputs),
+                grow: (index > 0).then(|| {
+                    channels = widths[index - 1];
+                    Block::new(&mut plan, width, channels, embedding, Some(Direction::Up))
+                }),
+            });
+        }
+        Self { plan, fold: size.fold, frequencies, embed, input, down, middle, up }
+    }
+
+    /// What its weights are.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// From pictures [images, side, side, inputs], each at a level given as a number, to [images, side, side, outputs].
+    pub fn forward(&self, weights: &Weights, x: Tensor<4>, levels: &[f32]) -> Tensor<4> {
+        let levels = self.embed_levels(weights, levels, &x.device());
+        let x = fold(x, self.fold);
+        let mut input = x.clone();
+        let mut h = self.input.forward(weights, x);
+        let mut kept = vec![h.clone()];
+        for Down { stages, shrink } in &self.down {
+            for stage in stages {
+                h = stage.forward(weights, h, &levels);
+                kept.push(h.clone());
+            }
+            if let Some((block, add)) = shrink {
+                input = resample(input, Direction::Down);
+                h = block.forward(weights, h, &levels) + add.forward(weights, input.clone());
+                kept.push(h.clone());
+            }
+        }
+        let (first, attention, second) = &self.middle;
+        h = second.forward(weights, attention.forward(weights, first.forward(weights, h, &levels)), &levels);
+        let mut output: Option<Tensor<4>> = None;
+        for Up { stages, output_norm, output: say, grow } in &self.up {
+            for stage in stages {
+                let beside = kept.pop().expect("as many blocks go up as were kept on the way down");
+                h = stage.forward(weights, Tensor::cat(vec![h, beside], 3), &levels);
+            }
+            let own = say.forward(weights, output_norm.forward(weights, h.clone()));
+            output = Some(match output {
+                Some(smaller) => resample(smaller, Direction::Up) + own,
+                None => own,
+            });
+            if let Some(grow) = grow {
+                h = grow.forward(weights, h, &levels);
+            }
+        }
+        unfold(output.expect("there is at least one size"), self.fold)
+    }
+
+    fn embed_levels(&self, weights: &Weights, levels: &[f32], device: &Device) -> Tensor<2> {
+        let angle = |level: f32, frequency: f32| std::f32::consts::TAU * level * frequency * FOURIER_SCALE;
+        let features: Vec<f32> = levels
+            .iter()
+            .flat_map(|level| {
+                let sines = self.frequencies.iter().map(|frequency| angle(*level, *frequency).sin());
+                sines.chain(self.frequencies.iter().map(|frequency| angle(*level, *frequency).cos()))
+            })
+            .collect();
+        let shape = [levels.len(), 2 * self.frequencies.len()];
+        let features = Tensor::from_data(TensorData::new(features, shape), device);
+        let [first, second] = &self.embed;
+        silu(second.forward_rows(weights, silu(first.forward_rows(weights, features))))
+    }
+}
+
+/// Squares of pixels become single places with more channels.
+fn fold(x: Tensor<4>, side: usize) -> Tensor<4> {
+    let [images, height, width, channels] = x.dims();
+    let squares = x.reshape([images, height / side, side, width / side, side, channels]).permute([0, 1, 3, 2, 4, 5]);
+    squares.reshape([images, height / side, width / side, side * side * channels])
+}
+
+/// The way back.
+fn unfold(x: Tensor<4>, side: usize) -> Tensor<4> {
+    let [images, height, width, channels] = x.dims();
+    let squares = x.reshape([images, height, width, side, side, channels / (side * side)]).permute([0, 1, 3, 2, 4, 5]);
+    squares.reshape([images, height * side, width * side, channels / (side * side)])
+}

@@ -1,0 +1,335 @@
+//! `gnsm` for masks: Gumbel noise score matching with a convolutional network that sees the image and a noisy mask.
+//!
+//! Training is that of tables (`denoiser`). What the network then says about a mask becomes a score in one of two ways:
+//!
+//! - **Evidence** (`evidence`): how surprising the pixels of each class are, and the sizes of its pieces.
+//! - **Norms**, the paper's: the score norms of the whole mask at every level, at the clean logits, and a density over them.
+//!
+//! The noise of scoring is drawn once per level from the model's seed, the same for every mask: a score depends on the model, the mask and its
+//! image alone.
+
+use gnsm::container::Tensors;
+use gnsm::density::{Density, Standardizer};
+use gnsm::error::Result;
+use gnsm::gnsm::{DensityKind, NormsHead, NormsOfRows};
+use gnsm::layout::Layout;
+use gnsm::mask::{Grid, MaskDetector, MaskMethod, Sample, Setup};
+use gnsm::network::math::{exp, ln, simd};
+use gnsm::noise::objective::{Loss, Parameterisation};
+use gnsm::noise::{Levels, concrete, stream};
+use gnsm::train::{CurvePoint, Ending, Run, TrainingConfig, train};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{MaskGnsmConfig, MaskHead};
+use crate::denoiser::{Denoiser, Noisy, Presenter};
+use crate::device;
+use crate::evidence::Evidence;
+use crate::ncsn::Ncsn;
+use crate::pictures::{Picture, check_images, checked_side};
+use crate::weights::{Weights, floats};
+
+/// The name of the random stream of scoring.
+const SCORING: u64 = 14;
+/// Pairs from which a density over norms is learned, at the most.
+const MOST_NORMS: usize = 512;
+/// Of those, how many are in memory at a time.
+const NORMS_AT_A_TIME: usize = 32;
+
+/// The method with its settings.
+#[derive(Debug, Clone, Default)]
+pub struct Gnsm {
+    /// The settings.
+    pub config: MaskGnsmConfig,
+}
+
+#[derive(Debug)]
+struct Fitted {
+    machine: Machine,
+    parameters: Vec<f32>,
+    head: FittedHead,
+    curve: Vec<CurvePoint>,
+    ending: Ending,
+}
+
+#[derive(Debug)]
+enum FittedHead {
+    Evidence(Evidence),
+    Norms(Box<NormsHead>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    config: MaskGnsmConfig,
+    curve: Vec<CurvePoint>,
+    ending: Ending,
+    evidence: Option<serde_json::Value>,
+    norms: Option<(Standardizer, Density)>,
+}
+
+/// Everything that follows from the settings.
+#[derive(Debug)]
+struct Machine {
+    config: MaskGnsmConfig,
+    setup: Setup,
+    side: usize,
+    layout: Layout,
+    levels: Levels,
+    network: Ncsn,
+}
+
+impl Machine {
+    fn new(config: &MaskGnsmConfig, setup: &Setup) -> Result<Self> {
+        let side = checked_side(setup)?;
+        config.validate(side)?;
+        let classes = setup.classes;
+        Ok(Self {
+            config: config.clone(),
+            setup: *setup,
+            side,
+            layout: Layout::new(0, vec![classes; side * side]),
+            levels: Levels::new(&config.levels)?,
+            network: Ncsn::new(&config.network, side, 3 + classes, classes),
+        })
+    }
+
+    fn loss(&self) -> Loss<'_> {
+        let MaskGnsmConfig { parameterisation, objective, weighted, .. } = self.config;
+        Loss { layout: &self.layout, levels: &self.levels, parameterisation, objective, weighted }
+    }
+
+    fn presenter<'a>(&'a self, loss: &'a Loss<'a>) -> Presenter<'a> {
+        Presenter { network: &self.network, loss, side: self.side }
+    }
+
+    fn weights(&self, parameters: &[f32]) -> Weights {
+        Weights::new(self.network.plan(), parameters, &device())
+    }
+
+    /// How surprising each pixel is with the mask hidden and through the noise of every level, [1 + levels, pixels].
+    fn surprises(&self, weights: &Weights, sample: &Sample) -> Vec<f32> {
+        let (loss, classes) = (self.loss(), self.setup.classes);
+        let presenter = self.presenter(&loss);
+        let picture = Picture::whole(sample);
+        let mut views = vec![presenter.hidden(picture.clone())];
+        views.extend((0..self.levels.count()).map(|level| {
+            let mut noise = stream(self.setup.seed, SCORING, level as u64, 0);
+            presenter.noisy(picture.clone(), level, &mut noise)
+        }));
+        let logits = floats(presenter.logits(weights, &views, &device()));
+        let mut surprises = vec![0.0; views.len() * picture.codes.len()];
+        simd(
+            #[inline(always)]
+            || {
+                let codes = picture.codes.iter().cycle();
+                for (surprise, (logits, code)) in surprises.iter_mut().zip(logits.chunks_exact(classes).zip(codes)) {
+                    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                    let log_sum = largest + ln(logits.iter().map(|logit| exp(logit - largest)).sum());
+                    *surprise = log_sum - logits[*code as usize];
+                }
+            },
+        );
+        surprises
+    }
+
+    /// The squared norm of the score at each pixel and level, at the clean logits, [levels, pixels].
+    fn norms(&self, weights: &Weights, sample: &Sample) -> Vec<f32> {
+        let (loss, classes) = (self.loss(), self.setup.classes);
+        let presenter = self.presenter(&loss);
+        let picture = Picture::whole(sample);
+        let clean = (0..self.levels.count()).map(|level| {
+            let alpha = self.levels.log_alpha(level, classes);
+            let mut mask = vec![0.0; self.layout.width()];
+            for (x, code) in mask.chunks_exact_mut(classes).zip(&picture.codes) {
+                concrete::clean(x, *code as usize, alpha);
+            }
+            Noisy { picture: picture.clone(), mask, level }
+        });
+        let clean: Vec<Noisy> = clean.collect();
+        let logits = floats(presenter.logits(weights, &clean, &device()));
+        let rows = logits.chunks_exact(self.layout.width()).zip(&clean);
+        rows.flat_map(|(logits, Noisy { mask, level, .. })| {
+            let mut norms = vec![0.0; picture.codes.len()];
+            simd(
+                #[inline(always)]
+                || {
+                    let (lambda, alpha) = (self.levels.lambda(*level), self.levels.log_alpha(*level, classes));
+                    let mut scratch = vec![0.0; 4 * classes];
+                    let (posterior, rest) = scratch.split_at_mut(classes);
+                    let (score, rest) = rest.split_at_mut(classes);
+                    let (e, inverse) = rest.split_at_mut(classes);
+                    let pixels = logits.chunks_exact(classes).zip(mask.chunks_exact(classes));
+                    for (norm, (logits, x)) in norms.iter_mut().zip(pixels) {
+                        posterior.copy_from_slice(logits);
+                        concrete::softmax(posterior);
+                        match self.config.parameterisation {
+                            Parameterisation::Noise => score.copy_from_slice(posterior),
+                            Parameterisation::Posterior => {
+                                concrete::expected_softmax(score, x, posterior, alpha, lambda, e, inverse);
+                            }
+                        }
+                        concrete::score_from_softmax(score, lambda);
+                        *norm = score.iter().map(|s| s * s).sum();
+                    }
+                },
+            );
+            norms
+        })
+        .collect()
+    }
+}
+
+impl MaskMethod for Gnsm {
+    fn name(&self) -> &'static str {
+        "gnsm"
+    }
+
+    fn default_size(&self) -> Option<u32> {
+        Some(self.config.size)
+    }
+
+    fn needs_images(&self) -> bool {
+        true
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self.config)
+    }
+
+    fn training(&self) -> Option<&TrainingConfig> {
+        Some(&self.config.training)
+    }
+
+    fn fit(
+        &self,
+        training: &[Sample],
+        validation: &[Sample],
+        setup: &Setup,
+        run: Run<'_>,
+    ) -> Result<Box<dyn MaskDetector>> {
+        check_images(&[training, validation])?;
+        let machine = Machine::new(&self.config, setup)?;
+        let config = &machine.config.training;
+        let loss = machine.loss();
+        let parameters = machine.network.plan().start(run.seed);
+        let seed = run.seed;
+        let mut learner = Denoiser {
+            presenter: machine.presenter(&loss),
+            training,
+            validation: &validation[..validation.len().min(config.validation_rows)],
+            seed,
+            batch: config.batch,
+            hidden: config.hidden,
+            gradient: vec![0.0; parameters.len()],
+            parameters,
+            device: device().autodiff(),
+        };
+        let trained = train(&mut learner, config, training.len(), run)?;
+        let weights = machine.weights(&trained.parameters);
+        let head = match machine.config.head {
+            MaskHead::Evidence => {
+                let surprises = validation.par_iter().map(|sample| machine.surprises(&weights, sample));
+                let surprises: Vec<Vec<f32>> = surprises.collect();
+                FittedHead::Evidence(Evidence::fit(training, validation, &surprises, setup)?)
+            }
+            MaskHead::Norms => {
+                let mut norms = NormsOfRows::new(machine.levels.count(), machine.side * machine.side);
+                let samples: Vec<&Sample> = validation.iter().chain(training).take(MOST_NORMS).collect();
+                for part in samples.chunks(NORMS_AT_A_TIME) {
+                    let found: Vec<Vec<f32>> = part.par_iter().map(|sample| machine.norms(&weights, sample)).collect();
+                    for found in &found {
+                        norms.add(found, 1.0);
+                    }
+                }
+                FittedHead::Norms(Box::new(norms.fit(DensityKind::Mixture, seed)?))
+            }
+        };
+        let (curve, ending) = (trained.curve, trained.ending);
+        Ok(Box::new(Fitted { machine, parameters: trained.parameters, head, curve, ending }))
+    }
+
+    fn load(
+        &self,
+        content: serde_json::Value,
+        tensors: &mut Tensors,
+        setup: &Setup,
+    ) -> std::result::Result<Box<dyn MaskDetector>, String> {
+        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
+        let machine = Machine::new(&stored.config, setup).map_err(|error| error.to_string())?;
+        let parameters = tensors.take("parameters", machine.network.plan().total())?;
+        let n_levels = machine.levels.count();
+        let head = match (stored.config.head, stored.evidence, stored.norms) {
+            (MaskHead::Evidence, Some(evidence), None) => {
+                FittedHead::Evidence(Evidence::load(evidence, 1 + n_levels, tensors, setup)?)
+            }
+            (MaskHead::Norms, None, Some((standardizer, density))) => {
+                standardizer.validate()?;
+                density.validate()?;
+                if standardizer.dimension() != n_levels || density.dimension() != n_levels {
+                    return Err("the density and the levels do not fit together".into());
+                }
+                let mean_norms = tensors.take("mean_norms", n_levels * machine.side * machine.side)?;
+                FittedHead::Norms(Box::new(NormsHead { standardizer, density, mean_norms }))
+            }
+            _ => return Err("the head and the settings do not fit together".into()),
+        };
+        Ok(Box::new(Fitted { machine, parameters, head, curve: stored.curve, ending: stored.ending }))
+    }
+}
+
+impl MaskDetector for Fitted {
+    fn score(&self, samples: &[Sample]) -> Vec<f64> {
+        let weights = self.machine.weights(&self.parameters);
+        let pixels = self.machine.side * self.machine.side;
+        let score = |sample: &Sample| match &self.head {
+            FittedHead::Evidence(head) => head.score(&self.machine.surprises(&weights, sample), sample),
+            FittedHead::Norms(head) => head.anomaly_of(&self.machine.norms(&weights, sample), pixels),
+        };
+        samples.par_iter().map(score).collect()
+    }
+
+    fn score_with_maps(&self, samples: &[Sample]) -> Vec<(f64, Option<Grid<f32, 2>>)> {
+        let weights = self.machine.weights(&self.parameters);
+        let pixels = self.machine.side * self.machine.side;
+        let read = |sample: &Sample| {
+            let (score, map) = match &self.head {
+                FittedHead::Evidence(head) => head.score_with_map(&self.machine.surprises(&weights, sample), sample),
+                FittedHead::Norms(head) => {
+                    let norms = self.machine.norms(&weights, sample);
+                    let mut parts = Vec::new();
+                    head.integrate(&norms, pixels, &mut parts);
+                    (head.anomaly_of(&norms, pixels), parts.into_iter().map(|part| part as f32).collect())
+                }
+            };
+            (score, Grid::new([self.machine.side; 2], map))
+        };
+        samples.par_iter().map(read).collect()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self.machine.config)
+    }
+
+    fn training(&self) -> Option<(&[CurvePoint], Ending)> {
+        Some((&self.curve, self.ending))
+    }
+
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
+        tensors.put("parameters", self.parameters.clone());
+        let (evidence, norms) = match &self.head {
+            FittedHead::Evidence(head) => (Some(head.save(tensors)), None),
+            FittedHead::Norms(head) => {
+                tensors.put("mean_norms", head.mean_norms.clone());
+                (None, Some((head.standardizer.clone(), head.density.clone())))
+            }
+        };
+        serde_json::json!(Stored {
+            config: self.machine.config.clone(),
+            curve: self.curve.clone(),
+            ending: self.ending,
+            evidence,
+            norms,
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Weights in one flat vector, as the training loop has them, and as the tensors that a network works with.
+
+use std::ops::Range;
+
+use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use gnsm::network::math::add;
+use gnsm::noise::{fill_normal, stream};
+use rayon::prelude::*;
+
+/// How a weight starts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Start {
+    /// Normal numbers of this variance.
+    Normal(f32),
+    /// One value everywhere.
+    Constant(f32),
+}
+
+/// What a network's weights are; each is known by its place.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    weights: Vec<(usize, Start)>,
+}
+
+impl Plan {
+    /// One more weight of so many numbers; returns its place.
+    pub fn add(&mut self, length: usize, start: Start) -> usize {
+        self.weights.push((length, start));
+        self.weights.len() - 1
+    }
+
+    /// The numbers of all weights.
+    pub fn total(&self) -> usize {
+        self.weights.iter().map(|(length, _)| length).sum()
+    }
+
+    /// Weights to start from.
+    pub fn start(&self, seed: u64) -> Vec<f32> {
+        /// The name of the random stream.
+        const START: u64 = 11;
+        let mut values = vec![0.0; self.total()];
+        let mut rest = values.as_mut_slice();
+        for (place, (length, start)) in self.weights.iter().enumerate() {
+            let own;
+            (own, rest) = rest.split_at_mut(*length);
+            match start {
+                Start::Constant(value) => own.fill(*value),
+                Start::Normal(variance) => {
+                    fill_normal(&mut stream(seed, START, place as u64, 0), own);
+                    for value in own {
+                        *value *= variance.sqrt();
+                    }
+                }
+            }
+        }
+        values
+    }
+}
+
+/// The weights of a network on a device.
+#[derive(Debug)]
+pub struct Weights(Vec<Tensor<1>>);
+
+impl Weights {
+    /// Puts a flat vector on a device; with gradients if the device has them.
+    pub fn new(plan: &Plan, values: &[f32], device: &Device) -> Self {
+        let mut rest = values;
+        let tensors = plan.weights.iter().map(|(length, _)| {
+            let own;
+            (own, rest) = rest.split_at(*length);
+            let tensor = Tensor::from_data(TensorData::new(own.to_vec(), [*length]), device);
+            if device.is_autodiff() { tensor.require_grad() } else { tensor }
+        });
+        Self(tensors.collect())
+    }
+
+    /// The weight at a place, in this shape.
+    pub fn get<const D: usize>(&self, place: usize, shape: [usize; D]) -> Tensor<D> {
+        self.0[place].clone().reshape(shape)
+    }
+
+    /// The gradient of every weight as a flat vector; 0 where there is none.
+    pub fn flat_gradient(&self, gradients: &Gradients) -> Vec<f32> {
+        let mut flat = Vec::new();
+        for tensor in &self.0 {
+            match tensor.grad(gradients) {
+                Some(gradient) => flat.extend(floats(gradient)),
+                None => flat.resize(flat.len() + tensor.dims()[0], 0.0),
+            }
+        }
+        flat
+    }
+}
+
+/// Pictures whose gradient is computed in one go, by one thread.
+const PART: usize = 4;
+
+/// The loss and the gradient of a batch: each part of it on a thread of its own, summed from first to last, so that the sum does not depend on
+/// how many threads there are.
+pub fn sum_of_parts(batch: usize, part: impl Fn(Range<usize>) -> (f64, Vec<f32>) + Sync) -> (f64, Vec<f32>) {
+    let parts: Vec<(f64, Vec<f32>)> =
+        (0..batch.div_ceil(PART)).into_par_iter().map(|i| part(i * PART..batch.min((i + 1) * PART))).collect();
+    let sum = |(loss, mut sum): (f64, Vec<f32>), (more, gradient): (f64, Vec<f32>)| {
+        add(&mut sum, &gradient);
+        (loss + more, sum)
+    };
+    parts.into_iter().reduce(sum).unwrap_or_default()
+}
+
+/// The numbers of a tensor.
+pub fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().try_to_vec().expect("networks are in single precision")
+}

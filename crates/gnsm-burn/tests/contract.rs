@@ -1,0 +1,177 @@
+//! What every method with a network owes its users, on small pictures and with small networks.
+
+use std::path::PathBuf;
+
+use gnsm::mask::{Grid, MaskFitOptions, MaskFolder, MaskMethod, MaskModel, Preparation, Sample};
+use gnsm::train::Silent;
+use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig, NetworkSize, methods};
+
+const SIDE: usize = 16;
+
+/// A bright square on dark ground; its mask has it in this class, moved to the right.
+fn pair(index: usize, class: u8, moved: usize) -> Sample {
+    let (top, left, side) = (index % 5, index / 5 % 5, 4 + index % 3);
+    let inside =
+        |i: usize, left: usize| (top..top + side).contains(&(i / SIDE)) && (left..left + side).contains(&(i % SIDE));
+    let cells = SIDE * SIDE;
+    let mask: Vec<u8> = (0..cells).map(|i| if inside(i, left + moved) { class } else { 0 }).collect();
+    let image: Vec<[u8; 3]> =
+        (0..cells).map(|i| if inside(i, left) { [220, 90 * class, 40] } else { [30; 3] }).collect();
+    Sample { mask: Grid::new([SIDE; 2], mask).expect("a grid"), image: Grid::new([SIDE; 2], image) }
+}
+
+fn small_methods() -> Vec<Box<dyn MaskMethod>> {
+    let mut config = MaskGnsmConfig::fast();
+    config.network = NetworkSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
+    config.training.steps = 60;
+    config.training.validate_every = 20;
+    config.training.batch = 8;
+    config.levels.count = 3;
+    let mut norms = config.clone().with_paper_head();
+    norms.levels.count = 3;
+    let mut dsvdd = Dsvdd::default();
+    dsvdd.config.network.channels = vec![8, 8];
+    dsvdd.config.network.blocks = vec![1, 1];
+    dsvdd.config.network.fused = 1;
+    dsvdd.config.network.code = 8;
+    dsvdd.config.training.steps = 20;
+    dsvdd.config.training.validate_every = 10;
+    vec![Box::new(Gnsm { config }), Box::new(Gnsm { config: norms }), Box::new(dsvdd)]
+}
+
+fn preparation() -> Preparation {
+    Preparation { size: Some(SIDE as u32), ..Preparation::default() }
+}
+
+fn fit(method: &dyn MaskMethod) -> MaskModel {
+    let samples = (0..60).map(|i| pair(i, 1 + (i % 2) as u8, 0)).collect();
+    let options = MaskFitOptions { seed: 7, ..MaskFitOptions::default() };
+    MaskModel::fit(samples, preparation(), method, &options, &mut Silent).expect("a model")
+}
+
+fn queries() -> Vec<Sample> {
+    vec![pair(3, 1, 0), pair(8, 2, 6), pair(4, 1, 1), pair(11, 2, 0), pair(20, 1, 9)]
+}
+
+#[test]
+fn scores_survive_the_file_and_depend_on_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("masks.gnsm");
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    for method in small_methods() {
+        let name = method.name();
+        let mut model = fit(&*method);
+        let scores = model.detector().score(&queries());
+        assert!(scores.iter().all(|score| score.is_finite()), "{name}: {scores:?}");
+        model.save(&path).expect("written");
+        let bytes = std::fs::read(&path).expect("read");
+        let loaded = MaskModel::load(&path, &methods()).expect("loaded");
+        assert_eq!(loaded.detector().score(&queries()), scores, "{name}: from the file");
+        let one_by_one: Vec<f64> = queries().into_iter().flat_map(|query| model.detector().score(&[query])).collect();
+        assert_eq!(one_by_one, scores, "{name}: one by one");
+        let reversed: Vec<Sample> = queries().into_iter().rev().collect();
+        let reversed: Vec<f64> = model.detector().score(&reversed).into_iter().rev().collect();
+        assert_eq!(reversed, scores, "{name}: in another order");
+        let mut again = one_thread.install(|| fit(&*method));
+        assert_eq!(one_thread.install(|| again.detector().score(&queries())), scores, "{name}: on one thread");
+        again.save(&path).expect("written");
+        assert!(bytes == std::fs::read(&path).expect("read"), "{name}: the same file from one thread as from many");
+    }
+}
+
+#[test]
+fn maps_sum_to_what_the_pixels_have_a_share_in() {
+    for method in small_methods() {
+        let model = fit(&*method);
+        let scores = model.detector().score(&queries());
+        for ((score, map), expected) in model.detector().score_with_maps(&queries()).into_iter().zip(scores) {
+            assert_eq!(score, expected);
+            let Some(map) = map else {
+                assert_eq!(method.name(), "dsvdd", "a code has no pixels");
+                continue;
+            };
+            assert_eq!(map.shape(), [SIDE; 2]);
+            assert!(map.cells().iter().all(|share| share.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn gnsm_learns_where_squares_belong() {
+    let mut config = MaskGnsmConfig::fast();
+    config.network = NetworkSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
+    config.training.steps = 250;
+    let model = fit(&Gnsm { config });
+    let (curve, _) = model.detector().training().expect("a curve");
+    assert!(curve.last().expect("a point").validation < 0.7 * curve[0].validation, "{curve:?}");
+    let right: Vec<Sample> = (60..80).map(|i| pair(i, 1 + (i % 2) as u8, 0)).collect();
+    let wrong: Vec<Sample> = (60..80).map(|i| pair(i, 1 + (i % 2) as u8, 5)).collect();
+    let mean = |samples: &[Sample]| model.detector().score(samples).iter().sum::<f64>() / samples.len() as f64;
+    assert!(mean(&wrong) > mean(&right) + 1.0, "{} {}", mean(&wrong), mean(&right));
+}
+
+#[test]
+fn what_cannot_be_fitted_is_said() {
+    let refuse = |samples: Vec<Sample>, size: Option<u32>, method: &dyn MaskMethod| {
+        let preparation = Preparation { size, ..Preparation::default() };
+        let options = MaskFitOptions::default();
+        MaskModel::fit(samples, preparation, method, &options, &mut Silent).map(drop).expect_err("refused").to_string()
+    };
+    for method in small_methods() {
+        let pairs = || (0..30).map(|i| pair(i, 1, 0)).collect::<Vec<Sample>>();
+        let blind = pairs().into_iter().map(|pair| Sample { image: None, ..pair }).collect();
+        assert!(refuse(blind, Some(16), &*method).contains("looks at images"), "{}", method.name());
+        assert!(refuse(pairs(), Some(15), &*method).contains("multiple of"), "{}", method.name());
+        assert!(refuse(pairs(), None, &*method).contains("size"), "{}", method.name());
+    }
+}
+
+#[test]
+fn a_training_that_was_stopped_goes_on_as_if_it_had_not() {
+    /// Stops after some steps.
+    struct Stop(u64);
+    impl gnsm::train::Watcher for Stop {
+        fn stop(&mut self) -> bool {
+            self.0 = self.0.saturating_sub(1);
+            self.0 == 0
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let samples = || (0..40).map(|i| pair(i, 1, 0)).collect::<Vec<Sample>>();
+    let mut config = MaskGnsmConfig::fast();
+    config.network = NetworkSize { channels: 8, multipliers: vec![1], blocks: 1, fold: 2 };
+    (config.training.steps, config.training.validate_every, config.training.batch) = (40, 1, 4);
+    let method = Gnsm { config };
+    let options = MaskFitOptions { checkpoint: Some(folder.path().join("state")), ..MaskFitOptions::default() };
+    let fit = |options: &MaskFitOptions, watcher: &mut dyn gnsm::train::Watcher| {
+        MaskModel::fit(samples(), preparation(), &method, options, watcher).expect("a model")
+    };
+    let whole = fit(&MaskFitOptions::default(), &mut Silent).detector().score(&queries()[..1]);
+    fit(&options, &mut Stop(30));
+    // States are saved every two seconds, so this may start over; either way it must end the same.
+    let resumed = fit(&MaskFitOptions { resume: true, ..options }, &mut Silent).detector().score(&queries()[..1]);
+    assert_eq!(whole, resumed);
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn real_pairs_are_read_and_scored() {
+    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
+    let folder = std::env::var_os("GNSM_SHARED").map_or_else(beside, PathBuf::from).join("data/segmentation/dsb2018");
+    if !folder.is_dir() {
+        eprintln!("skipped: no data");
+        return;
+    }
+    let names = gnsm::mask::read_list(&folder.join("train.txt")).expect("a list");
+    let pairs = MaskFolder { masks: folder.join("masks"), images: Some(folder.join("images")) };
+    let preparation = Preparation { size: Some(32), ..Preparation::default() };
+    let samples = preparation.read(&pairs, &names[..40]).into_iter().map(|sample| sample.expect("a pair")).collect();
+    let mut config = MaskGnsmConfig::fast();
+    config.network = NetworkSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 2 };
+    config.training.steps = 20;
+    let options = MaskFitOptions::default();
+    let model = MaskModel::fit(samples, preparation, &Gnsm { config }, &options, &mut Silent).expect("a model");
+    for scored in model.score(&pairs, &names[40..44]) {
+        assert!(scored.expect("a score").score.is_finite());
+    }
+}
