@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular bench-baselines
+.PHONY: check format lint test doc readme bench-tabular bench-baselines bench-speed
 
 check: format lint test doc readme
 
@@ -28,6 +28,16 @@ bench-baselines: target/venv
 	cargo build --release -p gnsm-bench --example rivals
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py parity $${GNSM_SHARED:-../shared}/data/tabular
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py speed $${GNSM_SHARED:-../shared}/data/tabular
+
+# Speed and memory beside PyTorch and pyarrow; `ARGUMENTS="--only step --threads 1"` repeats one figure.
+bench-speed: target/venv-speed
+	cargo build --release -p gnsm-cli -p gnsm-bench --bin gnsm --example speed
+	target/venv-speed/bin/python crates/gnsm-bench/reference/speed.py $${GNSM_SHARED:-../shared}/data/tabular $(ARGUMENTS)
+
+target/venv-speed: crates/gnsm-bench/reference/requirements-speed.txt
+	python3 -m venv target/venv-speed
+	target/venv-speed/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements-speed.txt
+	touch target/venv-speed
 
 target/venv: crates/gnsm-bench/reference/requirements.txt
 	python3 -m venv target/venv
