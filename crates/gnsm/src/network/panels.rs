@@ -4,7 +4,8 @@
 //! transposed where the backward pass wants it so, and every tile of rows then uses it as it is; a general library would copy it again in every product.
 //!
 //! Each element of a product is one chain of fused multiply-adds over the inner dimension, in its order, whatever the blocks are: the number of
-//! rows, the panels and the instruction set do not change a bit of it. What it is added to comes last.
+//! rows, the panels and the instruction set do not change a bit of it. What it is added to comes last. Where the right side is copied on the way
+//! ([`multiply`]), a chain has at most 128 links, and the chains are summed in their order.
 
 use std::ops::Range;
 
