@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular bench-masks bench-masks-speed bench-baselines check-gpu
+.PHONY: check format lint test doc readme bench-tabular bench-masks bench-masks-speed bench-baselines bench-speed check-gpu
 
 check: format lint test doc readme
 
@@ -28,9 +28,9 @@ bench-masks:
 	cargo run --release -p gnsm-cli -- bench masks --data $${GNSM_SHARED:-../shared}/data/segmentation --out target/bench-masks
 
 # A training step of the mask network beside PyTorch's.
-bench-masks-speed: target/venv
+bench-masks-speed: target/venv-speed
 	cargo build --release -p gnsm-bench --example mask_step
-	target/venv/bin/python crates/gnsm-bench/reference/masks_speed.py target/release/examples/mask_step
+	target/venv-speed/bin/python crates/gnsm-bench/reference/masks_speed.py target/release/examples/mask_step
 
 # Whether the networks for masks compile for GPUs: hundreds of crates each, so not part of `check`.
 check-gpu:
@@ -42,6 +42,16 @@ bench-baselines: target/venv
 	cargo build --release -p gnsm-bench --example rivals
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py parity $${GNSM_SHARED:-../shared}/data/tabular
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py speed $${GNSM_SHARED:-../shared}/data/tabular
+
+# Speed and memory beside PyTorch and pyarrow; `ARGUMENTS="--only step --threads 1"` repeats one figure.
+bench-speed: target/venv-speed
+	cargo build --release -p gnsm-cli -p gnsm-bench --bin gnsm --example speed
+	target/venv-speed/bin/python crates/gnsm-bench/reference/speed.py $${GNSM_SHARED:-../shared}/data/tabular $(ARGUMENTS)
+
+target/venv-speed: crates/gnsm-bench/reference/requirements-speed.txt
+	python3 -m venv target/venv-speed
+	target/venv-speed/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements-speed.txt
+	touch target/venv-speed
 
 target/venv: crates/gnsm-bench/reference/requirements.txt
 	python3 -m venv target/venv

@@ -11,6 +11,8 @@
 //!
 //! In the noise parameterisation the category's posterior is read off ε̂ ≈ log α − λx̃, that is π ∝ exp(ε̂ + λx̃).
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::encode::Encoded;
@@ -30,28 +32,17 @@ pub enum Point {
     Centre,
 }
 
-/// The parts of the embedding of some rows.
+/// One figure for each cell of some rows at each level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding {
-    n_levels: usize,
-    n_cells: usize,
+    per_row: usize,
     values: Vec<f32>,
 }
 
 impl Embedding {
-    fn row(&self, row: usize) -> &[f32] {
-        let per_row = 2 * self.n_levels * self.n_cells;
-        &self.values[row * per_row..][..per_row]
-    }
-
-    /// Squared score norms of a row, [levels, cells].
-    pub fn norms(&self, row: usize) -> &[f32] {
-        &self.row(row)[..self.n_levels * self.n_cells]
-    }
-
-    /// Surprises of a row, [levels, cells].
-    pub fn surprises(&self, row: usize) -> &[f32] {
-        &self.row(row)[self.n_levels * self.n_cells..]
+    /// The figures of a row, [levels, cells].
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.per_row..][..self.per_row]
     }
 }
 
@@ -75,23 +66,36 @@ pub(crate) fn n_cells(layout: &Layout) -> usize {
 }
 
 impl Embedder<'_> {
-    /// Norms and surprises of some rows.
-    pub fn embed(&self, rows: &Encoded) -> Embedding {
-        let (n_levels, n_cells) = (self.levels.count(), n_cells(self.layout));
-        let half = n_levels * n_cells;
-        let mut values = vec![0.0; rows.n_rows() * 2 * half];
-        self.network.for_each_row(
+    /// The squared score norms of some rows.
+    pub fn norms(&self, rows: &Encoded) -> Embedding {
+        let (levels, n_cells) = (0..self.levels.count(), n_cells(self.layout));
+        let per_row = levels.len() * n_cells;
+        let mut values = vec![0.0; rows.n_rows() * per_row];
+        self.for_each_row(
+            rows,
             &mut values,
-            2 * half,
+            levels,
+            #[inline(always)]
+            |out, row, level, logits| self.read_norms(rows, row, level, logits, &mut out[level * n_cells..][..n_cells]),
+        );
+        Embedding { per_row, values }
+    }
+
+    /// The surprises of some rows at the first `n_levels` levels.
+    pub fn surprises(&self, rows: &Encoded, n_levels: usize) -> Embedding {
+        let n_cells = n_cells(self.layout);
+        let per_row = n_levels * n_cells;
+        let mut values = vec![0.0; rows.n_rows() * per_row];
+        self.for_each_row(
+            rows,
+            &mut values,
             0..n_levels,
-            |row, level, input| self.show(rows, row, level, input),
+            #[inline(always)]
             |out, row, level, logits| {
-                let (norms, surprises) = out.split_at_mut(half);
-                let cells = level * n_cells..(level + 1) * n_cells;
-                self.read(rows, row, level, logits, &mut norms[cells.clone()], &mut surprises[cells]);
+                self.read_surprises(rows, row, level, logits, &mut out[level * n_cells..][..n_cells]);
             },
         );
-        Embedding { n_levels, n_cells, values }
+        Embedding { per_row, values }
     }
 
     /// How much the network doubts each category in clear sight of everything: 1 − π of the one that is there, averaged over the last fifth of
@@ -100,11 +104,11 @@ impl Embedder<'_> {
         let (n_cells, levels) = (n_cells(self.layout), self.first_clear_level()..self.levels.count());
         let share = 1.0 / levels.len() as f32;
         let mut values = vec![0.0; rows.n_rows() * n_cells];
-        self.network.for_each_row(
+        self.for_each_row(
+            rows,
             &mut values,
-            n_cells,
             levels,
-            |row, level, input| self.show(rows, row, level, input),
+            #[inline(always)]
             |out, row, level, logits| {
                 let mut probabilities = Scratch::default();
                 for (group, places) in self.layout.groups().enumerate() {
@@ -133,11 +137,11 @@ impl Embedder<'_> {
         let (width, n_numbers) = (self.layout.width(), self.layout.n_numbers());
         let share = 1.0 / (self.levels.count() - first_level) as f32;
         let mut values = vec![0.0; rows.n_rows() * width];
-        self.network.for_each_row(
+        self.for_each_row(
+            rows,
             &mut values,
-            width,
             first_level..self.levels.count(),
-            |row, level, input| self.show(rows, row, level, input),
+            #[inline(always)]
             |out, row, level, logits| {
                 if level == first_level {
                     for i in 0..n_numbers {
@@ -179,11 +183,11 @@ impl Embedder<'_> {
         let levels = self.first_clear_level()..self.levels.count();
         let share = 1.0 / levels.len() as f32;
         let mut values = vec![0.0; hidden.n_rows()];
-        self.network.for_each_row(
+        self.for_each_row(
+            &hidden,
             &mut values,
-            1,
             levels,
-            |row, level, input| self.show(&hidden, row, level, input),
+            #[inline(always)]
             |out, which, level, logits| {
                 let (row, group) = (which / n_groups, which % n_groups);
                 let code = rows.codes(row)[group];
@@ -222,11 +226,11 @@ impl Embedder<'_> {
         }
         let per_row = n_levels * n_numbers;
         let mut values = vec![0.0; rows.n_rows() * per_row];
-        self.network.for_each_row(
+        self.for_each_row(
+            rows,
             &mut values,
-            per_row,
             0..n_levels,
-            |row, level, input| self.show(rows, row, level, input),
+            #[inline(always)]
             |out, row, level, logits| {
                 for i in 0..n_numbers {
                     let there = !rows.numbers(row)[i].is_nan();
@@ -242,18 +246,58 @@ impl Embedder<'_> {
         sums
     }
 
-    /// What the network sees of a row.
-    #[inline(always)]
-    fn show(&self, rows: &Encoded, row: usize, level: usize, input: &mut [f32]) {
-        for (input, number) in input.iter_mut().zip(rows.numbers(row)) {
-            *input = shown_number(*number);
-        }
-        let mut point = Scratch::default();
-        for (group, places) in self.layout.groups().enumerate() {
-            let x = point.slice(places.len());
-            self.point(x, rows.codes(row)[group], level);
-            Loss::group_input(self.parameterisation, self.levels, &mut input[places], x, level);
-        }
+    /// Shows rows to the network at some levels; `take` receives a row's share of `out`, the row, the level and the logits.
+    fn for_each_row(
+        &self,
+        rows: &Encoded,
+        out: &mut [f32],
+        levels: Range<usize>,
+        take: impl Fn(&mut [f32], usize, usize, &[f32]) + Sync,
+    ) {
+        let Some(per_row) = out.len().checked_div(rows.n_rows()) else { return };
+        let shown = self.shown();
+        let n_groups = self.layout.n_groups();
+        self.network.for_each_row(
+            out,
+            per_row,
+            levels,
+            #[inline(always)]
+            |row, level, input| {
+                for (input, number) in input.iter_mut().zip(rows.numbers(row)) {
+                    *input = shown_number(*number);
+                }
+                let shown = &shown[level * n_groups..][..n_groups];
+                for ((places, shown), &code) in self.layout.groups().zip(shown).zip(rows.codes(row)) {
+                    let input = &mut input[places];
+                    match code {
+                        UNSEEN | ABSENT => input.fill(shown.unknown),
+                        code => {
+                            input.fill(shown.off);
+                            input[code as usize] = shown.on;
+                        }
+                    }
+                }
+            },
+            take,
+        );
+    }
+
+    /// What the network sees of each group at each level, [levels, groups]: no more than three numbers.
+    fn shown(&self) -> Vec<Shown> {
+        let seen = |code: u32, level: usize, size: usize| {
+            let (mut x, mut input) = (vec![0.0; size], vec![0.0; size]);
+            self.point(&mut x, code, level);
+            Loss::group_input(self.parameterisation, self.levels, &mut input, &x, level);
+            (input[0], input[size - 1])
+        };
+        let of_group = |(level, group): (usize, usize)| {
+            // A group without a category, which only a damaged model has, is shown nowhere.
+            let size = self.layout.size(group).max(1);
+            let ((on, off), (unknown, _)) = (seen(0, level, size), seen(ABSENT, level, size));
+            Shown { on, off, unknown }
+        };
+        let groups = (0..self.levels.count()).flat_map(|level| (0..self.layout.n_groups()).map(move |g| (level, g)));
+        groups.map(of_group).collect()
     }
 
     #[inline(always)]
@@ -293,37 +337,27 @@ impl Embedder<'_> {
     }
 
     #[inline(always)]
-    fn read(&self, rows: &Encoded, row: usize, level: usize, logits: &[f32], norms: &mut [f32], surprises: &mut [f32]) {
+    fn read_norms(&self, rows: &Encoded, row: usize, level: usize, logits: &[f32], norms: &mut [f32]) {
         let (n_numbers, sigma) = (self.layout.n_numbers(), self.levels.sigma(level));
         for i in 0..n_numbers {
             let there = !rows.numbers(row)[i].is_nan();
-            let correction = if there { self.correction(level, logits[i]) } else { 0.0 };
-            let score = correction / (sigma * sigma);
+            let score = if there { self.correction(level, logits[i]) / (sigma * sigma) } else { 0.0 };
             norms[i] = score * score;
-            surprises[i] = 0.5 * correction * correction / self.spread[level * n_numbers + i];
         }
         let lambda = self.levels.lambda(level);
         let (mut posterior, mut x, mut softmax) = (Scratch::default(), Scratch::default(), Scratch::default());
         let (mut e, mut inverse) = (Scratch::default(), Scratch::default());
         for (group, places) in self.layout.groups().enumerate() {
             let k = places.len();
-            let logits = &logits[places];
-            let code = rows.codes(row)[group];
-            let posterior = posterior.slice(k);
-            self.posterior(posterior, code, level, logits);
-            surprises[n_numbers + group] = match code {
-                UNSEEN => self.unseen,
-                ABSENT => 0.0,
-                code => -ln(posterior[code as usize].max(f32::MIN_POSITIVE)),
-            };
             let softmax = softmax.slice(k);
             match self.parameterisation {
                 Parameterisation::Noise => {
-                    softmax.copy_from_slice(logits);
+                    softmax.copy_from_slice(&logits[places]);
                     concrete::softmax(softmax);
                 }
                 Parameterisation::Posterior => {
-                    let x = x.slice(k);
+                    let (code, posterior, x) = (rows.codes(row)[group], posterior.slice(k), x.slice(k));
+                    self.posterior(posterior, code, level, &logits[places]);
                     self.point(x, code, level);
                     let alpha = self.levels.log_alpha(level, k);
                     concrete::expected_softmax(softmax, x, posterior, alpha, lambda, e.slice(k), inverse.slice(k));
@@ -333,6 +367,35 @@ impl Embedder<'_> {
             norms[n_numbers + group] = softmax.iter().map(|s| s * s).sum();
         }
     }
+
+    #[inline(always)]
+    fn read_surprises(&self, rows: &Encoded, row: usize, level: usize, logits: &[f32], surprises: &mut [f32]) {
+        let n_numbers = self.layout.n_numbers();
+        for i in 0..n_numbers {
+            let there = !rows.numbers(row)[i].is_nan();
+            let correction = if there { self.correction(level, logits[i]) } else { 0.0 };
+            surprises[i] = 0.5 * correction * correction / self.spread[level * n_numbers + i];
+        }
+        let mut posterior = Scratch::default();
+        for (group, places) in self.layout.groups().enumerate() {
+            surprises[n_numbers + group] = match rows.codes(row)[group] {
+                UNSEEN => self.unseen,
+                ABSENT => 0.0,
+                code => {
+                    let posterior = posterior.slice(places.len());
+                    self.posterior(posterior, code, level, &logits[places]);
+                    -ln(posterior[code as usize].max(f32::MIN_POSITIVE))
+                }
+            };
+        }
+    }
+}
+
+/// What the network sees of a group: in the category's place, in every other one, and everywhere if the category is not known.
+struct Shown {
+    on: f32,
+    off: f32,
+    unknown: f32,
 }
 
 /// Every row once for each of its groups, with that group absent.

@@ -212,9 +212,9 @@ impl Gnsm {
         let kept: Vec<usize> = (0..distinct.n_rows()).step_by(stride).collect();
         let mut norms = NormsOfRows::new(self.levels.count(), n_cells(&self.layout));
         for block in kept.chunks(BLOCK) {
-            let embedding = self.embedder(self.point()).embed(&distinct.select(block));
+            let embedding = self.embedder(self.point()).norms(&distinct.select(block));
             for (row, &source) in block.iter().enumerate() {
-                norms.add(embedding.norms(row), counts[source]);
+                norms.add(embedding.row(row), counts[source]);
             }
         }
         norms.fit(kind, seed)
@@ -226,11 +226,9 @@ impl Gnsm {
         let asked: Vec<usize> = (0..held_out.n_rows().min(ASKED_ROWS)).collect();
         let asked = &held_out.select(&asked);
         let from_the_rest = embedder.surprises_from_the_rest(asked);
-        let (embedding, n_cells) = (embedder.embed(asked), n_cells(&self.layout));
-        let of_row = |(row, from_the_rest): (usize, &[f32])| {
-            let at_a_glance = &embedding.surprises(row)[..n_cells];
-            [at_a_glance, from_the_rest].map(evidence::sum)
-        };
+        // At the noisiest level.
+        let (at_a_glance, n_cells) = (embedder.surprises(asked, 1), n_cells(&self.layout));
+        let of_row = |(row, from_the_rest): (usize, &[f32])| [at_a_glance.row(row), from_the_rest].map(evidence::sum);
         let surprises: Vec<[f64; 2]> = from_the_rest.chunks_exact(n_cells).enumerate().map(of_row).collect();
         let sizes: Vec<usize> = (0..self.layout.n_groups()).map(|group| self.layout.size(group)).collect();
         Weights::new(&surprises, n_rows, &sizes)
@@ -243,15 +241,15 @@ impl Gnsm {
         match &self.head {
             FittedHead::Evidence(head) => head.split(rows, n_cells, || embedder.doubts(inner)),
             FittedHead::Surprise => {
-                let embedding = embedder.embed(inner);
+                let embedding = embedder.surprises(inner, self.levels.count());
                 let parts = (0..rows.n_rows()).flat_map(|row| self.mean_surprises(&embedding, row, rows)).collect();
                 Split { base: vec![0.0; rows.n_rows()], parts, n_cells }
             }
             FittedHead::Norms(head) => {
-                let embedding = embedder.embed(inner);
+                let embedding = embedder.norms(inner);
                 let (mut base, mut parts) = (Vec::new(), Vec::new());
                 for row in 0..rows.n_rows() {
-                    base.push(head.integrate(embedding.norms(row), n_cells, &mut parts));
+                    base.push(head.integrate(embedding.row(row), n_cells, &mut parts));
                     for group in unseen_groups(rows.codes(row)) {
                         parts[row * n_cells + self.outer.n_numbers() + group] += self.unseen_surprise();
                     }
@@ -265,7 +263,7 @@ impl Gnsm {
     fn mean_surprises(&self, embedding: &Embedding, row: usize, rows: &Encoded) -> Vec<f64> {
         let n_cells = n_cells(&self.layout);
         let share = 1.0 / self.levels.count() as f64;
-        let by_level = embedding.surprises(row);
+        let by_level = embedding.row(row);
         let mean = |cell| by_level.iter().skip(cell).step_by(n_cells).map(|s| f64::from(*s)).sum::<f64>() * share;
         let mut surprises: Vec<f64> = (0..n_cells).map(mean).collect();
         if let Some(bins) = &self.bins {
@@ -278,10 +276,10 @@ impl Gnsm {
 
     fn score_block(&self, rows: &Encoded) -> Vec<f64> {
         if let FittedHead::Norms(head) = &self.head {
-            let embedding = self.embedder(self.point()).embed(&binned(self.bins.as_ref(), rows));
+            let embedding = self.embedder(self.point()).norms(&binned(self.bins.as_ref(), rows));
             let score = |row: usize| {
                 let unseen = unseen_groups(rows.codes(row)).count() as f64;
-                head.anomaly_of(embedding.norms(row), n_cells(&self.layout)) + unseen * self.unseen_surprise()
+                head.anomaly_of(embedding.row(row), n_cells(&self.layout)) + unseen * self.unseen_surprise()
             };
             return (0..rows.n_rows()).into_par_iter().map(score).collect();
         }

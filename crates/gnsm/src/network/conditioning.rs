@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::dense;
 use super::math::silu;
-use super::parameters::{Ends, NetworkSize};
-use super::residual::ResidualNetwork;
+use super::parameters::{Ends, NetworkSize, Slots};
 
 /// What is computed on the way, kept for the backward pass.
+#[derive(Debug, Clone)]
 pub(super) struct Conditioning {
     levels: usize,
     embedding: usize,
@@ -25,12 +25,12 @@ pub(super) struct Conditioning {
 }
 
 impl Conditioning {
-    pub fn new(size: NetworkSize, ends: Ends) -> Self {
+    pub fn new(size: NetworkSize, ends: Ends, frequencies: &[f32]) -> Self {
         let zeros = || vec![0.0; ends.levels * size.embedding];
         Self {
             levels: ends.levels,
             embedding: size.embedding,
-            features: zeros(),
+            features: fourier(ends.levels, frequencies),
             hidden: zeros(),
             hidden_slope: zeros(),
             embedded: zeros(),
@@ -41,16 +41,9 @@ impl Conditioning {
     }
 
     /// Fills `films`, [depth, levels, 2·width].
-    pub fn forward(&mut self, network: &ResidualNetwork, films: &mut [f32]) {
-        let (slots, embedding) = (&network.slots, self.embedding);
-        for (level, features) in self.features.chunks_exact_mut(embedding).enumerate() {
-            let (sines, cosines) = features.split_at_mut(embedding / 2);
-            for ((sine, cosine), frequency) in sines.iter_mut().zip(cosines).zip(&network.frequencies) {
-                let angle = std::f64::consts::TAU * level as f64 * f64::from(*frequency);
-                (*sine, *cosine) = (angle.sin() as f32, angle.cos() as f32);
-            }
-        }
-        let weights = |range: &std::ops::Range<usize>| &network.parameters[range.clone()];
+    pub fn forward(&mut self, slots: &Slots, parameters: &[f32], films: &mut [f32]) {
+        let embedding = self.embedding;
+        let weights = |range: &std::ops::Range<usize>| &parameters[range.clone()];
         dense::forward(
             &mut self.hidden,
             &self.features,
@@ -76,9 +69,9 @@ impl Conditioning {
 
     /// From the gradient of γ and β, [depth, levels, 2·width], to that of the conditioning weights, which lie at the
     /// start of the parameter vector.
-    pub fn backward(&mut self, network: &ResidualNetwork, d_films: &[f32], gradient: &mut [f32]) {
-        let (slots, embedding) = (&network.slots, self.embedding);
-        let (levels, film_width) = (self.levels, 2 * network.size().width);
+    pub fn backward(&mut self, slots: &Slots, parameters: &[f32], d_films: &[f32], gradient: &mut [f32]) {
+        let (levels, embedding) = (self.levels, self.embedding);
+        let film_width = d_films.len() / (slots.blocks.len().max(1) * levels);
         let (mlp, films) = gradient.split_at_mut(slots.films.start);
         let embedded = &self.embedded;
         let film_slots = (embedding + 1) * film_width;
@@ -92,7 +85,7 @@ impl Conditioning {
                 dense::backward_weight(d_weight, embedded, d_film, (embedding, film_width), 0, false);
                 d_bias.fill(0.0);
                 dense::backward_bias(d_bias, d_film);
-                let weight = &network.parameters[block.film_weight.clone()];
+                let weight = &parameters[block.film_weight.clone()];
                 dense::backward_input(d_embedded, d_film, weight, embedding, film_width);
             });
         let (total, rest) = self.d_embedded.split_at_mut(levels * embedding);
@@ -107,11 +100,21 @@ impl Conditioning {
             dense::backward_bias(&mut mlp[bias.clone()], dy);
         };
         layer(&slots.embed_2, &slots.embed_bias_2, &self.hidden, total);
-        let weight = &network.parameters[slots.embed_2.clone()];
+        let weight = &parameters[slots.embed_2.clone()];
         dense::backward_input(&mut self.d_hidden, total, weight, embedding, embedding);
         multiply(&mut self.d_hidden, &self.hidden_slope);
         layer(&slots.embed_1, &slots.embed_bias_1, &self.features, &self.d_hidden);
     }
+}
+
+/// sin and cos of 2π·level·frequency, [levels, 2·frequencies].
+fn fourier(levels: usize, frequencies: &[f32]) -> Vec<f32> {
+    let angle = |level: usize, frequency: &f32| std::f64::consts::TAU * level as f64 * f64::from(*frequency);
+    let of_level = |level: usize| {
+        let sines = frequencies.iter().map(move |frequency| angle(level, frequency).sin() as f32);
+        sines.chain(frequencies.iter().map(move |frequency| angle(level, frequency).cos() as f32))
+    };
+    (0..levels).flat_map(of_level).collect()
 }
 
 fn activate(values: &mut [f32], slopes: &mut [f32]) {

@@ -1,104 +1,23 @@
-//! Matrix products, and the layer y = x·W + b with its gradients.
+//! The layer y = x·W + b and its gradients, for weights that are used once or twice and so not kept in panels.
 //!
-//! Weights are stored [inputs, outputs], row by row. The products are the `gemm` crate's, called on one thread with
-//! shapes that do not depend on how many threads there are: that is what keeps results the same, bit for bit.
+//! Weights are stored [inputs, outputs], row by row.
 
-/// How a matrix is read: as stored, or transposed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Read {
-    /// As stored.
-    Plain,
-    /// Rows and columns exchanged.
-    Transposed,
-}
-
-/// `c = a·b`, or `c += a·b` with `accumulate`; c is [m, n], a is [m, k] and b is [k, n] after the reading.
-///
-/// `a_width` and `b_width` are the lengths of the stored rows, so that a slice of columns can be used in place.
-#[derive(Clone, Copy)]
-pub(crate) struct Product {
-    pub m: usize,
-    pub k: usize,
-    pub n: usize,
-    pub a: (Read, usize),
-    pub b: (Read, usize),
-    pub accumulate: bool,
-}
-
-impl Product {
-    /// Computes it. Panics if a slice is too short for its shape, which would be a mistake in this crate.
-    pub fn run(self, c: &mut [f32], a: &[f32], b: &[f32]) {
-        let Self { m, k, n, .. } = self;
-        if m == 0 || n == 0 {
-            return;
-        }
-        let strides = |(read, width): (Read, usize)| match read {
-            Read::Plain => (1, width as isize),
-            Read::Transposed => (width as isize, 1),
-        };
-        let needed = |(read, width): (Read, usize), rows: usize, columns: usize| {
-            let (rows, columns) = if read == Read::Plain { (rows, columns) } else { (columns, rows) };
-            assert!(columns <= width, "a stored row holds every column read");
-            if rows == 0 || columns == 0 { 0 } else { (rows - 1) * width + columns }
-        };
-        assert!(c.len() >= m * n && a.len() >= needed(self.a, m, k) && b.len() >= needed(self.b, k, n));
-        let (a_column, a_row) = strides(self.a);
-        let (b_column, b_row) = strides(self.b);
-        // SAFETY: the lengths were checked against the shapes and strides above, and `c` is not aliased.
-        unsafe {
-            gemm::gemm(
-                m,
-                n,
-                k,
-                c.as_mut_ptr(),
-                1,
-                n as isize,
-                self.accumulate,
-                a.as_ptr(),
-                a_column,
-                a_row,
-                b.as_ptr(),
-                b_column,
-                b_row,
-                1.0f32,
-                1.0f32,
-                false,
-                false,
-                false,
-                gemm::Parallelism::None,
-            );
-        }
-    }
-}
+use super::panels::{Start, Strided, multiply};
 
 /// `y = x·w + bias`; x is [rows, inputs], w is [inputs, outputs].
 pub(crate) fn forward(y: &mut [f32], x: &[f32], w: &[f32], bias: &[f32], inputs: usize) {
     let outputs = bias.len();
-    let rows = y.len() / outputs;
-    for row in y.chunks_exact_mut(outputs) {
-        row.copy_from_slice(bias);
-    }
-    Product { m: rows, k: inputs, n: outputs, a: (Read::Plain, inputs), b: (Read::Plain, outputs), accumulate: true }
-        .run(y, x, w);
+    multiply(y, outputs, Strided::plain(x, inputs), Strided::plain(w, outputs), inputs, Start::Bias(bias));
 }
 
 /// `y = x·w`; x is [rows, inputs], w is [inputs, outputs].
 pub(crate) fn forward_without_bias(y: &mut [f32], x: &[f32], w: &[f32], (inputs, outputs): (usize, usize)) {
-    let (a, b) = ((Read::Plain, inputs), (Read::Plain, outputs));
-    Product { m: y.len() / outputs, k: inputs, n: outputs, a, b, accumulate: false }.run(y, x, w);
+    multiply(y, outputs, Strided::plain(x, inputs), Strided::plain(w, outputs), inputs, Start::Zero);
 }
 
 /// `dx = dy·wᵀ`.
 pub(crate) fn backward_input(dx: &mut [f32], dy: &[f32], w: &[f32], inputs: usize, outputs: usize) {
-    Product {
-        m: dy.len() / outputs,
-        k: outputs,
-        n: inputs,
-        a: (Read::Plain, outputs),
-        b: (Read::Transposed, outputs),
-        accumulate: false,
-    }
-    .run(dx, dy, w);
+    multiply(dx, inputs, Strided::plain(dy, outputs), Strided::transposed(w, outputs), outputs, Start::Zero);
 }
 
 /// `dw[first..first + n, :] (+)= x[:, first..first + n]ᵀ·dy`, a slice of the rows of dw.
@@ -110,15 +29,9 @@ pub(crate) fn backward_weight(
     first: usize,
     accumulate: bool,
 ) {
-    Product {
-        m: dw.len() / outputs,
-        k: dy.len() / outputs,
-        n: outputs,
-        a: (Read::Transposed, inputs),
-        b: (Read::Plain, outputs),
-        accumulate,
-    }
-    .run(dw, x.get(first..).unwrap_or_default(), dy);
+    let x = Strided::transposed(x.get(first..).unwrap_or_default(), inputs);
+    let start = if accumulate { Start::Result } else { Start::Zero };
+    multiply(dw, outputs, x, Strided::plain(dy, outputs), dy.len() / outputs, start);
 }
 
 /// `dbias += Σ rows of dy`.

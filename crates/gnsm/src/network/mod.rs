@@ -10,6 +10,7 @@ mod dense;
 pub mod math;
 mod norm;
 mod optimiser;
+mod panels;
 mod parameters;
 mod perceptron;
 mod pieces;

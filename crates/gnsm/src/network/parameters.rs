@@ -112,4 +112,11 @@ impl Slots {
             head_bias,
         }
     }
+
+    /// The dense weights in the order of the forward pass, and their outputs: projection, both of each block, head.
+    pub fn dense(&self, size: NetworkSize, ends: Ends) -> impl Iterator<Item = (&Range<usize>, usize)> {
+        let blocks = self.blocks.iter().flat_map(|block| [&block.dense_1, &block.dense_2]);
+        let hidden = std::iter::once(&self.projection).chain(blocks).map(move |slot| (slot, size.width));
+        hidden.chain(std::iter::once((&self.head, ends.outputs)))
+    }
 }

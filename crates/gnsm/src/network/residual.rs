@@ -9,7 +9,8 @@
 //! FiLM(h,t) = γ(t)·h + β(t)
 //! ```
 //!
-//! Only L levels exist, so γ and β are computed once per level and looked up for each row. Rows go through in tiles
+//! Only L levels exist, so γ and β are computed once per level and looked up for each row, and the weights are put in the order of
+//! their use once ([`super::panels`]). Rows go through in tiles
 //! of [`TILE`]: a tile is what one thread works on, small enough for its activations to stay in the cache. Every
 //! product over rows has exactly that shape, whatever the size of the batch or the number of threads.
 
@@ -17,11 +18,12 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::conditioning::Conditioning;
 use super::math::simd;
 use super::norm::{self, Activation};
+use super::panels::{Panels, Start};
 use super::parameters::{Ends, NetworkSize, Slots};
 use super::tile::Tile;
-use super::{conditioning, dense};
 
 /// Rows that go through the network together.
 pub const TILE: usize = 128;
@@ -37,6 +39,10 @@ pub struct ResidualNetwork {
     pub(super) parameters: Vec<f32>,
     /// γ and β of every block and level, [depth, levels, 2·width]; follows from the parameters.
     pub(super) films: Vec<f32>,
+    /// How γ and β came about.
+    pub(super) conditioning: Conditioning,
+    /// The dense weights in the order in which [`Self::forward`] uses them; follows from the parameters.
+    panels: Vec<Panels>,
 }
 
 impl ResidualNetwork {
@@ -80,10 +86,13 @@ impl ResidualNetwork {
 
     /// A network from stored weights. The lengths must fit: see [`Self::n_parameters`].
     pub fn from_parts(size: NetworkSize, ends: Ends, frequencies: Vec<f32>, parameters: Vec<f32>) -> Self {
+        let slots = Slots::new(size, ends);
         let mut network = Self {
             size,
             ends,
-            slots: Slots::new(size, ends),
+            conditioning: Conditioning::new(size, ends, &frequencies),
+            panels: slots.dense(size, ends).map(|(slot, outputs)| Panels::new(slot, outputs, false)).collect(),
+            slots,
             frequencies,
             parameters,
             films: vec![0.0; size.depth * ends.levels * 2 * size.width],
@@ -127,26 +136,19 @@ impl ResidualNetwork {
         self.refresh();
     }
 
-    /// Recomputes γ and β after the weights changed.
+    /// Recomputes what follows from the weights after they changed.
     pub(super) fn refresh(&mut self) {
-        let mut state = conditioning::Conditioning::new(self.size, self.ends);
-        let mut films = std::mem::take(&mut self.films);
-        state.forward(self, &mut films);
-        self.films = films;
+        let parameters = &self.parameters;
+        self.conditioning.forward(&self.slots, parameters, &mut self.films);
+        self.panels.par_iter_mut().with_max_len(1).for_each(|panels| panels.fill(parameters));
     }
 
     /// The logits of one tile of rows, all filled in by the caller in `tile.inputs` and `tile.levels`.
     pub(super) fn forward(&self, tile: &mut Tile) {
-        let width = self.size.width;
         let weights = |range: &std::ops::Range<usize>| &self.parameters[range.clone()];
-        let slots = &self.slots;
-        dense::forward(
-            &mut tile.stream,
-            &tile.inputs,
-            weights(&slots.projection),
-            weights(&slots.projection_bias),
-            self.ends.inputs,
-        );
+        let (slots, depth) = (&self.slots, self.size.depth);
+        let bias = Start::Bias(weights(&slots.projection_bias));
+        self.panels[0].multiply(&mut tile.stream, &tile.inputs, bias);
         for (index, block) in slots.blocks.iter().enumerate() {
             let kept = tile.kept_block(index);
             let kept = &mut tile.blocks[kept];
@@ -158,13 +160,11 @@ impl ResidualNetwork {
                 weights(&block.shift),
                 &mut kept.norm,
             );
-            dense::forward(&mut kept.hidden, &kept.activated, weights(&block.dense_1), weights(&block.bias_1), width);
+            let bias = Start::Bias(weights(&block.bias_1));
+            self.panels[1 + 2 * index].multiply(&mut kept.hidden, &kept.activated, bias);
             film(&mut tile.scratch, &kept.hidden, &tile.levels, self.films_of(index));
-            dense::forward(&mut tile.scratch_2, &tile.scratch, weights(&block.dense_2), weights(&block.bias_2), width);
-            simd(
-                #[inline(always)]
-                || super::math::add(&mut tile.stream, &tile.scratch_2),
-            );
+            let stream_and_bias = Start::ResultAndBias(weights(&block.bias_2));
+            self.panels[2 + 2 * index].multiply(&mut tile.stream, &tile.scratch, stream_and_bias);
         }
         norm::forward(
             Activation::LeakyRelu,
@@ -174,7 +174,8 @@ impl ResidualNetwork {
             weights(&slots.head_shift),
             &mut tile.head_norm,
         );
-        dense::forward(&mut tile.logits, &tile.head_activated, weights(&slots.head), weights(&slots.head_bias), width);
+        let bias = Start::Bias(weights(&slots.head_bias));
+        self.panels[1 + 2 * depth].multiply(&mut tile.logits, &tile.head_activated, bias);
     }
 
     /// γ and β of a block, [levels, 2·width].

@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::conditioning::Conditioning;
 use super::optimiser::Optimiser;
+use super::panels::{Panels, Start};
 use super::pieces::{Piece, RUN, SLICE, run_pieces};
 use super::residual::{ResidualNetwork, TILE, film};
 use super::tile::Tile;
@@ -33,7 +33,8 @@ pub struct Trainer {
     pub network: ResidualNetwork,
     gradient: Vec<f32>,
     d_films: Vec<f32>,
-    conditioning: Conditioning,
+    /// The dense weights transposed, as the backward pass uses them, in the forward order.
+    transposed: Vec<Panels>,
     tiles: Vec<Tile>,
     pieces: Vec<Piece<Source>>,
 }
@@ -111,7 +112,11 @@ impl Trainer {
         Self {
             gradient: vec![0.0; network.slots.total],
             d_films: vec![0.0; network.films.len()],
-            conditioning: Conditioning::new(size, ends),
+            transposed: network
+                .slots
+                .dense(size, ends)
+                .map(|(slot, outputs)| Panels::new(slot, outputs, true))
+                .collect(),
             tiles,
             pieces: pieces(&network),
             network,
@@ -125,10 +130,12 @@ impl Trainer {
 
     /// Computes the gradient of `task` at the current weights; returns the sum of the losses of all rows.
     pub fn compute_gradient(&mut self, step: u64, task: &impl Task) -> f64 {
-        let mut films = std::mem::take(&mut self.network.films);
-        self.conditioning.forward(&self.network, &mut films);
-        self.network.films = films;
+        self.network.refresh();
+        let parameters = &self.network.parameters;
+        // What comes before the projection has no gradient, so its transpose is of no use.
+        self.transposed[1..].par_iter_mut().with_max_len(1).for_each(|panels| panels.fill(parameters));
 
+        let transposed = &self.transposed;
         let network = &self.network;
         self.tiles.par_iter_mut().enumerate().with_max_len(1).for_each(|(index, tile)| {
             task.perturb(step, index, tile);
@@ -136,7 +143,7 @@ impl Trainer {
             task.loss(tile);
             let used = tile.rows * network.ends().outputs;
             tile.d_logits[used..].fill(0.0);
-            backward(network, tile);
+            backward(network, transposed, tile);
         });
 
         let vectors = network.slots.total - network.slots.vectors;
@@ -145,8 +152,9 @@ impl Trainer {
             sum_tiles(d_films, tiles, vectors + run * RUN);
         });
         let (conditioning, rest) = self.gradient.split_at_mut(network.slots.projection.start);
-        self.conditioning.backward(network, &self.d_films, conditioning);
         run_pieces(&self.pieces, rest, &|piece, gradient| sum_piece(network, tiles, piece, gradient));
+        let ResidualNetwork { slots, parameters, conditioning: levels, .. } = &mut self.network;
+        levels.backward(slots, parameters, &self.d_films, conditioning);
         self.tiles.iter().map(|tile| tile.loss).sum()
     }
 
@@ -181,29 +189,20 @@ fn pieces(network: &ResidualNetwork) -> Vec<Piece<Source>> {
 fn sum_piece(network: &ResidualNetwork, tiles: &[Tile], piece: &Piece<Source>, gradient: &mut [f32]) {
     let (width, ends) = (network.size().width, network.ends());
     for (index, tile) in tiles.iter().enumerate() {
-        let add = index > 0;
+        let mut add = |x: &[f32], inputs, first, dy: &[f32], outputs| {
+            dense::backward_weight(gradient, x, dy, (inputs, outputs), first, index > 0);
+        };
         match piece.source {
-            Source::Projection { first } => {
-                dense::backward_weight(gradient, &tile.inputs, &tile.d_stream, (ends.inputs, width), first, add);
-            }
+            Source::Projection { first } => add(&tile.inputs, ends.inputs, first, &tile.d_stream, width),
             Source::Dense1 { block, first } => {
                 let kept = &tile.blocks[block];
-                dense::backward_weight(gradient, &kept.activated, &kept.d_hidden, (width, width), first, add);
+                add(&kept.activated, width, first, &kept.d_hidden, width);
             }
             Source::Dense2 { block, first } => {
                 let kept = &tile.blocks[block];
-                dense::backward_weight(gradient, &kept.hidden, &kept.d_output, (width, width), first, add);
+                add(&kept.hidden, width, first, &kept.d_output, width);
             }
-            Source::Head { first } => {
-                dense::backward_weight(
-                    gradient,
-                    &tile.head_activated,
-                    &tile.d_logits,
-                    (width, ends.outputs),
-                    first,
-                    add,
-                );
-            }
+            Source::Head { first } => add(&tile.head_activated, width, first, &tile.d_logits, ends.outputs),
             Source::Vectors => return sum_tiles(gradient, tiles, piece.start - network.slots.vectors),
         }
     }
@@ -223,15 +222,16 @@ fn sum_tiles(to: &mut [f32], tiles: &[Tile], start: usize) {
 }
 
 /// From `d_logits` back to the projection, for one tile.
-fn backward(network: &ResidualNetwork, tile: &mut Tile) {
-    let (width, ends, slots) = (network.size().width, network.ends(), &network.slots);
+fn backward(network: &ResidualNetwork, transposed: &[Panels], tile: &mut Tile) {
+    let (size, ends, slots) = (network.size(), network.ends(), &network.slots);
+    let width = size.width;
     let weights = |range: &Range<usize>| &network.parameters[range.clone()];
     tile.sums.fill(0.0);
     let (vectors, d_films) = tile.sums.split_at_mut(slots.total - slots.vectors);
     let local = |range: &Range<usize>| range.start - slots.vectors..range.end - slots.vectors;
 
     dense::backward_bias(&mut vectors[local(&slots.head_bias)], &tile.d_logits);
-    dense::backward_input(&mut tile.scratch, &tile.d_logits, weights(&slots.head), width, ends.outputs);
+    transposed[1 + 2 * size.depth].multiply(&mut tile.scratch, &tile.d_logits, Start::Zero);
     let (d_gain, d_shift) = vectors[slots.head_gain.start - slots.vectors..][..2 * width].split_at_mut(width);
     let last = tile.blocks.last_mut().map_or(&mut tile.d_stream, |block| &mut block.d_output);
     norm::backward(last, &mut tile.scratch, None, weights(&slots.head_gain), &tile.head_norm, d_gain, d_shift);
@@ -241,7 +241,7 @@ fn backward(network: &ResidualNetwork, tile: &mut Tile) {
         let (earlier, from_here) = tile.blocks.split_at_mut(index);
         let kept = &mut from_here[0];
         dense::backward_bias(&mut vectors[local(&block.bias_2)], &kept.d_output);
-        dense::backward_input(&mut kept.d_hidden, &kept.d_output, weights(&block.dense_2), width, width);
+        transposed[2 + 2 * index].multiply(&mut kept.d_hidden, &kept.d_output, Start::Zero);
         let films = network.films_of(index);
         film_backward(
             &mut kept.d_hidden,
@@ -254,7 +254,7 @@ fn backward(network: &ResidualNetwork, tile: &mut Tile) {
         film(&mut tile.scratch, &kept.hidden, &tile.levels, films);
         std::mem::swap(&mut tile.scratch, &mut kept.hidden);
         dense::backward_bias(&mut vectors[local(&block.bias_1)], &kept.d_hidden);
-        dense::backward_input(&mut tile.scratch, &kept.d_hidden, weights(&block.dense_1), width, width);
+        transposed[1 + 2 * index].multiply(&mut tile.scratch, &kept.d_hidden, Start::Zero);
         let (d_gain, d_shift) = vectors[block.gain.start - slots.vectors..][..2 * width].split_at_mut(width);
         let before = earlier.last_mut().map_or(&mut tile.d_stream, |block| &mut block.d_output);
         norm::backward(

@@ -41,7 +41,6 @@ pub struct Tile {
     pub loss: f64,
     pub(super) stream: Vec<f32>,
     pub(super) scratch: Vec<f32>,
-    pub(super) scratch_2: Vec<f32>,
     pub(super) blocks: Vec<BlockKept>,
     pub(super) head_norm: Kept,
     pub(super) head_activated: Vec<f32>,
@@ -83,7 +82,6 @@ impl Tile {
             loss: 0.0,
             stream: hidden(),
             scratch: hidden(),
-            scratch_2: hidden(),
             blocks: (0..kept_blocks)
                 .map(|_| BlockKept {
                     norm: Kept::new(TILE, size.width),

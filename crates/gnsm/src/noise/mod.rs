@@ -61,7 +61,12 @@ pub struct Levels {
     lambda: Vec<f32>,
     sigma: Vec<f32>,
     smoothing: Vec<LevelSmoothing>,
+    /// log α of groups of 1 to [`KEPT`] categories, [levels, KEPT].
+    log_alphas: Vec<LogAlpha>,
 }
+
+/// Categories up to which log α is kept; it is asked for again and again, once for each cell of a noisy row.
+const KEPT: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum LevelSmoothing {
@@ -111,15 +116,17 @@ impl Levels {
         }
         let at = |i: usize| if config.count == 1 { 0.0 } else { i as f64 / (config.count - 1) as f64 };
         let geometric = |first: f64, last: f64, i: usize| (first.ln() + at(i) * (last.ln() - first.ln())).exp() as f32;
+        let smoothing: Vec<LevelSmoothing> = (0..config.count)
+            .map(|i| match config.smoothing {
+                Smoothing::Fixed { delta } => LevelSmoothing::Added(delta),
+                Smoothing::Growing { first, last } => LevelSmoothing::Mixed(first + at(i) * (last - first)),
+            })
+            .collect();
         Ok(Self {
             lambda: (0..config.count).map(|i| geometric(config.lambda_max, config.lambda_min, i)).collect(),
             sigma: (0..config.count).map(|i| geometric(config.sigma_max, config.sigma_min, i)).collect(),
-            smoothing: (0..config.count)
-                .map(|i| match config.smoothing {
-                    Smoothing::Fixed { delta } => LevelSmoothing::Added(delta),
-                    Smoothing::Growing { first, last } => LevelSmoothing::Mixed(first + at(i) * (last - first)),
-                })
-                .collect(),
+            log_alphas: smoothing.iter().flat_map(|level| (1..=KEPT).map(|k| level.log_alpha(k))).collect(),
+            smoothing,
         })
     }
 
@@ -147,9 +154,16 @@ impl Levels {
 
     /// log α of a one-hot among `k` categories at a level.
     pub fn log_alpha(&self, level: usize, k: usize) -> LogAlpha {
-        let (on, off) = match self.smoothing[level] {
-            LevelSmoothing::Added(delta) => (1.0 + delta, delta),
-            LevelSmoothing::Mixed(delta) => (1.0 - delta + delta / k as f64, delta / k as f64),
+        let kept = &self.log_alphas[level * KEPT..][..KEPT];
+        kept.get(k.wrapping_sub(1)).copied().unwrap_or_else(|| self.smoothing[level].log_alpha(k))
+    }
+}
+
+impl LevelSmoothing {
+    fn log_alpha(self, k: usize) -> LogAlpha {
+        let (on, off) = match self {
+            Self::Added(delta) => (1.0 + delta, delta),
+            Self::Mixed(delta) => (1.0 - delta + delta / k as f64, delta / k as f64),
         };
         LogAlpha { on: on.ln() as f32, off: off.ln() as f32 }
     }

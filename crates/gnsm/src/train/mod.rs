@@ -20,6 +20,9 @@ use crate::schema::Schema;
 pub use config::TrainingConfig;
 pub use denoising::train_denoiser;
 
+/// Points of the curve for which there is room from the start, so that the loop allocates nothing.
+const MOST_RESERVED: u64 = 1 << 16;
+
 /// What the loop can train.
 pub trait Learner {
     /// The current weights.
@@ -67,8 +70,8 @@ pub struct Progress {
     pub seconds_left: f64,
 }
 
-/// Watches training from outside.
-pub trait Watcher {
+/// Watches training from outside; from one of the threads that train.
+pub trait Watcher: Send {
     /// Called once, when the columns are understood and the rows dealt out, before training.
     fn begin(&mut self, _schema: &Schema, _report: &FitReport) {}
 
@@ -121,7 +124,7 @@ pub struct Saver<'a> {
     /// Seconds between two states, at the least; a state is only complete after a validation.
     pub seconds: f64,
     /// Puts a state in a safe place.
-    pub save: &'a mut dyn FnMut(&TrainingState) -> Result<()>,
+    pub save: &'a mut (dyn FnMut(&TrainingState) -> Result<()> + Send),
 }
 
 /// What a run needs beside its settings.
@@ -137,6 +140,7 @@ pub struct Run<'a> {
     /// Watches.
     pub watcher: &'a mut dyn Watcher,
 }
+
 /// What comes out of training.
 #[derive(Debug, Clone)]
 pub struct Trained {
@@ -149,9 +153,20 @@ pub struct Trained {
 }
 
 /// Trains with batches out of `n_rows` rows, until the loop's end or one of its limits.
-pub fn train(learner: &mut impl Learner, config: &TrainingConfig, n_rows: usize, run: Run<'_>) -> Result<Trained> {
+///
+/// The loop runs on one of the pool's threads: from outside, every piece of parallel work would have to be handed over, which takes
+/// time and now and then memory.
+pub fn train(
+    learner: &mut (impl Learner + Send),
+    config: &TrainingConfig,
+    n_rows: usize,
+    run: Run<'_>,
+) -> Result<Trained> {
     config.validate()?;
-    let config = &config.for_rows(n_rows);
+    rayon::scope(|_| train_here(learner, &config.for_rows(n_rows), run))
+}
+
+fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: Run<'_>) -> Result<Trained> {
     let Run { seed: _, max_seconds, resume, mut save, watcher } = run;
     let mut optimiser = Optimiser::new(config.optimiser, learner.parameters());
     let (mut best, mut since_best, mut curve) = (None::<(f64, Vec<f32>)>, 0, Vec::new());
@@ -162,6 +177,7 @@ pub fn train(learner: &mut impl Learner, config: &TrainingConfig, n_rows: usize,
         learner.set_parameters(&state.parameters);
         (optimiser, best, since_best, curve) = (state.optimiser, state.best, state.since_best, state.curve);
     }
+    curve.reserve((config.steps / config.validate_every).min(MOST_RESERVED) as usize + 1);
     let first_step = optimiser.step;
     let (start, mut last_saved) = (Instant::now(), Instant::now());
     let (mut sum, mut steps_in_sum) = (0.0, 0u64);
