@@ -1,6 +1,7 @@
 """Runs gnsm's classic detectors beside scikit-learn and PyOD on the same splits, with the same settings.
 
     rivals.py parity DATA    mean AUROC over the sets of isolation-forest on one-hots and of gmm, and AP, beside scikit-learn's
+    rivals.py deep DATA      AP and AUROC of dsvdd beside PyOD's DeepSVDD, with its decoder or without, inputs standardised or not; needs PyTorch
     rivals.py speed DATA     seconds to fit and score on bank and census, and how many times faster gnsm is
 
 Both sides start from rows in memory as they like them best (codes; one-hot arrays of doubles) and end with scores in memory. Both have
@@ -83,6 +84,33 @@ def parity(data, seeds=5):
     print(f"| mean | AUROC | {cells[0]} | {cells[1]} | | |")
 
 
+def deep(data, sets=("bank", "solar", "cmc"), seeds=1, layers=(256, 128, 32), steps=600):
+    """As many steps of as many rows for both. PyOD has no swish, and its autoencoder wants a code no wider than the row; hence small layers, and relu."""
+    from pyod.models.deep_svdd import DeepSVDD
+
+    training = {"batch": 256, "steps": steps, "epochs": 0, "learning_rate": 1e-3, "final_learning_rate": 1e-5}
+    training |= {"weight_decay": 1e-6, "validate_every": 50, "patience": 0}
+    print("| set | seed | | AP | AUROC |\n|---|---|---|---|---|")
+    for name in sets:
+        for seed in range(seeds):
+            rows = Rows(data / f"{name}.parquet", seed, [method("dsvdd", layers=layers, training=training)])
+
+            def show(title, scores):
+                areas = average_precision_score(rows.labels, scores), roc_auc_score(rows.labels, scores)
+                print(f"| {name} | {seed} | {title} | " + " | ".join(f"{100 * area:.2f}" for area in areas) + " |", flush=True)
+
+            show("gnsm", rows.scores[0])
+            for autoencoder, standardised in ((True, True), (True, False), (False, True), (False, False)):
+                rival = DeepSVDD(
+                    rows.fit.shape[1], use_ae=autoencoder, preprocessing=standardised, hidden_neurons=list(layers),
+                    epochs=max(1, round(steps * 256 / len(rows.fit))), batch_size=256, learning_rate=1e-3,
+                    dropout_rate=0.0, random_state=seed, verbose=0,
+                )
+                rival.fit(rows.fit)
+                title = f"PyOD, {'autoencoder' if autoencoder else 'encoder'}, {'standardised' if standardised else 'as it is'}"
+                show(title, rival.decision_function(rows.test))
+
+
 def timed(work):
     start = time.perf_counter()
     work()
@@ -119,4 +147,4 @@ def speed(data, sets=("bank", "census"), names=("isolation-forest", "ecod", "gmm
 
 if __name__ == "__main__":
     task, folder, *choices = sys.argv[1:]
-    {"parity": parity, "speed": speed}[task](pathlib.Path(folder), *[choice.split(",") for choice in choices])
+    {"parity": parity, "deep": deep, "speed": speed}[task](pathlib.Path(folder), *[choice.split(",") for choice in choices])

@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn what_is_not_set_can_be_set() -> Result<()> {
-        let weights = "head.weights = { values = 0.0, doubt = 1.0, patterns = 0.0 }";
-        let expected = gnsm::gnsm::Weights { values: 0.0, doubt: 1.0, patterns: 0.0 };
+        let weights = "head.weights = { values = 0.0, doubt = 0.5, residual = 0.5, patterns = 0.0 }";
+        let expected = gnsm::gnsm::Weights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
         assert_eq!(changed(GnsmConfig::fast(), weights)?.head, Head::Evidence { weights: Some(expected) });
         Ok(())
     }

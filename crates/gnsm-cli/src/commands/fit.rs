@@ -108,6 +108,9 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 
 /// Fits, and says on the way what was decided and how it goes.
 pub fn learn(table: &Table, method: &Method, options: &FitOptions, console: Console) -> Result<Model> {
+    if options.max_seconds.is_some() && method.training().is_none() {
+        console.note(format_args!("--max-seconds limits training, and `{}` has none", method.name()));
+    }
     Ok(Model::fit(table, method, options, &mut FitWatcher::new(console))?)
 }
 

@@ -131,12 +131,12 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     if let Some((curve, ending)) = model.fitted().training() {
         page += &training_section(curve, ending, model.fitted().warning());
     }
-    if let Some(Weights { values, doubt, patterns }) = weights(model.fitted()) {
+    if let Some(Weights { values, doubt, residual, patterns }) = weights(model.fitted()) {
         page += &title("What the score is made of");
         let names = ["how rare the values are", "how the columns go together", "how rows come in patterns"];
         let lines = names
             .iter()
-            .zip([values, doubt, patterns])
+            .zip([values, doubt + residual, patterns])
             .map(|(name, share)| pair(name, format!("{:.1} %", 100.0 * share)));
         page += &table(Vec::new(), lines.collect());
     }

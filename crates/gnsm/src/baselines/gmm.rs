@@ -5,6 +5,10 @@
 //! places of a group sum to 1, so every covariance is singular, and it is the regularisation ε that gives it a density: what
 //! leaves the plane of the training rows is punished by 1/ε.
 //!
+//! Where it starts decides much, here as in scikit-learn. AUROC over ten starts on one split, and over six of scikit-learn's: bank 68.3 ± 3.6 and 69.5 ± 1.0,
+//! chess 69.1 ± 9.0 and 65.3 ± 10.6, probe 95.5 ± 1.1 and 95.7 ± 1.4. Of those six on bank the likeliest
+//! has 68.6 and the least likely 70.6: the likelihood does not tell which start detects best.
+//!
 //! With the responsibilities rₖ(x), −log p = Σₖ rₖ (½ dₖᵀ Pₖ dₖ + ½ log det 2πΣₖ − log wₖ + log rₖ), where dₖ = x − μₖ and Pₖ = Σₖ⁻¹. The part
 //! of a cell is Σₖ ½ rₖ Σⱼ dₖⱼ (Pₖ dₖ)ⱼ over its places j; all else is the base. A part may be negative, where a cell fits to an odd one.
 //!

@@ -1,27 +1,32 @@
 //! The default head: rare values, odd couplings and long descriptions, weighed by what the table shows of couplings.
 //!
-//! Four figures of a row, each turned into the nats of its tail among usual rows ([`super::tails`]):
+//! Five figures of a row, each turned into the nats of its tail among usual rows ([`super::tails`]):
 //!
 //! - *numbers*: Σ z²/2;
 //! - *categories*: how outlying they are by coupled biased random walks ([`crate::baselines::Cbrw`]), or by their marginals
 //!   where there are too many for a graph of all pairs;
 //! - *doubt*: Σ (1 − π) over the cells, π being what the network gives the category that is there, over the last fifth of the levels: everything is in
 //!   sight, and doubted is what does not fit together;
+//! - *residual*: what is left of the row outside of the principal components ([`crate::baselines::Pca`]), the same question to a linear model. The two err in
+//!   different places, and their mean is better than either;
 //! - *patterns*: the length of the row in patterns of the training rows ([`crate::baselines::Comprex`]).
 //!
-//! score(x) = (1 − s)·(1 − w)·(numbers + categories) + (1 − s)·w·u·doubt + (s + (1 − s)·w·(1 − u))·patterns.
+//! score(x) = (1 − s)·((1 − w)·((1 − q)·(numbers + categories) + q·patterns) + w·(u·½(doubt + residual) + (1 − u)·patterns)) + s·patterns.
 //!
-//! The weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
+//! Three weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
 //! level it sees next to nothing of anything, and held-out rows surprise it by h nats; asked about each cell while that cell is hidden, with
 //! the rest in clear sight, by g nats less. g is taken one standard error lower than measured.
 //!
 //! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of n·g nats for
 //!   couplings; a model of all pairs has P = Σ_{a<b} (K_a − 1)(K_b − 1) parameters and costs ½·P·log n: w = max(0, 1 − ½·P·log n / (n·g)).
-//! - u, of doubt against patterns, is n/(n + 2000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
+//! - u, of many rows against few, is n/(n + 2000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
 //! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
-//!   counts is whether a row is of one of them: s = 1/(1 + e^{−30·(v − ½)}).
+//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(v − ½)}).
 //!
-//! In a table of independent columns, or one too small to tell, w and s are near 0 and only rare values count.
+//! The fourth asks the patterns themselves: by which share do they make the training rows shorter than single values do? Below a fortieth they say
+//! what values say, less well, and q is 0; above, they may have seen couplings that a small table cannot prove to a network, and q = ½·(1 − u).
+//!
+//! In a table of independent columns w, s and q are near 0 and only rare values count.
 //!
 //! A cell's part is its share of each sum, times that sum's nats; a pattern is one code for all of its cells, so its nats are shared as the doubt
 //! is. An unseen category is doubted fully, and has twice the largest
@@ -31,7 +36,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::tails::Tail;
-use crate::baselines::{MOST_CELLS, NoSettings, WIDEST, WalkConfig};
+use crate::baselines::{MOST_CELLS, NoSettings, PcaConfig, WIDEST, WalkConfig};
 use crate::container::Tensors;
 use crate::detector::{Fitted, Method, Split};
 use crate::embed::n_cells;
@@ -41,11 +46,15 @@ use crate::layout::Layout;
 use crate::train::{Run, Silent};
 
 /// How fast patterns take over where half of a row follows from the rest.
-const STEEPNESS: f64 = 30.0;
+const STEEPNESS: f64 = 60.0;
 /// Rows from which on a network's doubt weighs more than patterns do.
 const MANY_ROWS: f64 = 2000.0;
-/// A weight that is not worth a search for patterns.
+/// The share of a table's description that patterns save at the least, to count beside values.
+const SMALLEST_SAVING: f64 = 1.0 / 40.0;
+/// A weight that is not worth the work.
 const NEGLIGIBLE: f64 = 0.01;
+/// Places of an encoded row beyond which principal components take too long.
+const WIDEST_RESIDUAL: usize = 1024;
 
 /// What a row is measured by.
 #[derive(Debug, Clone)]
@@ -55,6 +64,7 @@ pub(super) struct EvidenceHead {
     numbers: Option<Member>,
     categories: Option<Member>,
     doubt: Tail,
+    residual: Option<Member>,
     patterns: Option<Member>,
 }
 
@@ -66,6 +76,8 @@ pub struct Weights {
     pub values: f64,
     /// Of the network's doubt about how cells go together.
     pub doubt: f64,
+    /// Of what a linear model of how cells go together leaves over.
+    pub residual: f64,
     /// Of the length in patterns.
     pub patterns: f64,
 }
@@ -85,6 +97,7 @@ pub(super) struct Stored {
     numbers: Option<StoredMember>,
     categories: Option<StoredMember>,
     doubt: Tail,
+    residual: Option<StoredMember>,
     patterns: Option<StoredMember>,
 }
 
@@ -97,34 +110,35 @@ struct StoredMember {
 }
 
 impl EvidenceHead {
-    /// Fits the members to `all` rows, and the tails to the `held_out` ones, whose doubts [rows, cells] the network has told.
+    /// Fits the members to `all` rows, and the tails to the `held_out` ones, whose doubts [rows, cells] the network has told. `weigh` is told the share
+    /// that patterns save.
     pub fn fit(
-        mut weights: Weights,
+        weigh: impl FnOnce(f64) -> Weights,
         layout: &Layout,
         all: &Encoded,
         held_out: &Encoded,
         doubts: &[f32],
     ) -> Result<Self> {
         let member = |method: &Method, layout: &Layout, part: fn(&Encoded) -> Encoded| -> Result<Member> {
-            let detector = fit_member(method, layout, &part(all))?;
-            let tail = Tail::fit(detector.score_distinct(&part(held_out)));
-            Ok(Member { detector, tail })
+            Ok(Member::new(fit_member(method, layout, &part(all))?, &part(held_out)))
         };
         let (numbers, categories) = (numbers_of(layout), categories_of(layout));
         let marginals = Method::Marginals(NoSettings {});
         let by_rarity = if categories.width() > WIDEST { &marginals } else { &Method::Cbrw(WalkConfig::default()) };
-        if n_cells(layout) > MOST_CELLS {
-            weights = Weights { doubt: weights.doubt + weights.patterns, patterns: 0.0, ..weights };
-        }
         let has_any = |layout: &Layout| layout.width() > 0;
-        let by_patterns = || member(&Method::Comprex(NoSettings {}), layout, Encoded::clone);
+        let has_patterns = n_cells(layout) <= MOST_CELLS;
+        let patterns = has_patterns.then(|| fit_member(&Method::Comprex(NoSettings {}), layout, all)).transpose()?;
+        let saving = if let Some(Fitted::Comprex(patterns)) = &patterns { patterns.saving(all) } else { 0.0 };
+        let weights = weigh(saving).measurable(has_patterns, layout.width() <= WIDEST_RESIDUAL);
+        let residual = || member(&Method::Pca(PcaConfig::default()), layout, Encoded::clone);
         Ok(Self {
             weights,
             n_numbers: layout.n_numbers(),
             numbers: has_any(&numbers).then(|| member(&marginals, &numbers, only_numbers)).transpose()?,
             categories: has_any(&categories).then(|| member(by_rarity, &categories, only_codes)).transpose()?,
             doubt: Tail::fit(doubts.chunks_exact(n_cells(layout)).map(sum).collect()),
-            patterns: (weights.patterns > 0.0).then(by_patterns).transpose()?,
+            residual: (weights.residual > 0.0).then(residual).transpose()?,
+            patterns: patterns.filter(|_| weights.patterns > 0.0).map(|patterns| Member::new(patterns, held_out)),
         })
     }
 
@@ -141,6 +155,9 @@ impl EvidenceHead {
         }
         if let Some(categories) = &self.categories {
             categories.add(&mut split, self.n_numbers, self.weights.values, &only_codes(rows));
+        }
+        if let Some(residual) = &self.residual {
+            residual.add(&mut split, 0, self.weights.residual, rows);
         }
         if self.weights.doubt + self.weights.patterns > 0.0 {
             let parts = doubts().into_iter().map(f64::from).collect();
@@ -162,6 +179,7 @@ impl EvidenceHead {
             numbers: save("numbers", &self.numbers)?,
             categories: save("categories", &self.categories)?,
             doubt: self.doubt.clone(),
+            residual: save("residual", &self.residual)?,
             patterns: save("patterns", &self.patterns)?,
         })
     }
@@ -178,12 +196,18 @@ impl EvidenceHead {
             numbers: load("numbers", stored.numbers, &["marginals"], &numbers_of(layout))?,
             categories: load("categories", stored.categories, &["cbrw", "marginals"], &categories_of(layout))?,
             doubt: stored.doubt,
+            residual: load("residual", stored.residual, &["pca"], layout)?,
             patterns: load("patterns", stored.patterns, &["comprex"], layout)?,
         })
     }
 }
 
 impl Member {
+    /// Learns the tail from `held_out` rows.
+    fn new(detector: Fitted, held_out: &Encoded) -> Self {
+        Self { tail: Tail::fit(detector.score_distinct(held_out)), detector }
+    }
+
     /// Adds `weight` times the nats of this member's scores, to the cells from `first` on.
     fn add(&self, split: &mut Split, first: usize, weight: f64, rows: &Encoded) {
         add(split, first, &self.detector.detector().split(rows), |_, sum| weight * self.tail.nats(sum));
@@ -238,41 +262,59 @@ fn add(split: &mut Split, first: usize, own: &Split, nats: impl Fn(usize, f64) -
 impl Weights {
     /// Checks them; says what is wrong.
     pub fn validate(self) -> std::result::Result<(), &'static str> {
-        let inside = [self.values, self.doubt, self.patterns].iter().all(|weight| (0.0..=1.0).contains(weight));
+        let all = [self.values, self.doubt, self.residual, self.patterns];
+        let inside = all.iter().all(|weight| (0.0..=1.0).contains(weight));
         if inside { Ok(()) } else { Err("weights are to lie between 0 and 1") }
     }
 
     /// From the surprise of some held-out rows at a glance, [0], and from the rest of each row, [1], in a table of `n_rows` rows and
-    /// columns of these sizes.
-    pub(super) fn new(surprises: &[[f64; 2]], n_rows: usize, sizes: &[usize]) -> Self {
-        let none = Self { values: 1.0, doubt: 0.0, patterns: 0.0 };
-        if surprises.len() < 2 {
-            return none;
-        }
-        let n = surprises.len() as f64;
-        let gains = surprises.iter().map(|[glance, rest]| glance - rest);
-        let mean = gains.clone().sum::<f64>() / n;
-        let variance = gains.map(|gain| (gain - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let gain = mean - (variance / n).sqrt();
-        if gain <= 0.0 {
-            return none;
-        }
+    /// columns of these sizes, which patterns describe shorter by the share `saving`.
+    pub(super) fn new(surprises: &[[f64; 2]], n_rows: usize, sizes: &[usize], saving: f64) -> Self {
+        let n_rows = n_rows as f64;
+        let (gain, at_a_glance) = gain(surprises);
         let free = |size: &usize| size.saturating_sub(1) as f64;
         let all: f64 = sizes.iter().map(free).sum();
         let squares: f64 = sizes.iter().map(|size| free(size).powi(2)).sum();
-        let cost = 0.25 * (all * all - squares) * (n_rows as f64).ln();
-        let evidence = n_rows as f64 * gain;
-        let at_a_glance = surprises.iter().map(|[glance, _]| glance).sum::<f64>() / n;
-        let kinds = 1.0 / (1.0 + (-STEEPNESS * (gain / at_a_glance - 0.5)).exp());
+        let (cost, evidence) = (0.25 * (all * all - squares) * n_rows.ln(), n_rows * gain);
         let couplings = if evidence > cost { 1.0 - cost / evidence } else { 0.0 };
-        let by_network = n_rows as f64 / (n_rows as f64 + MANY_ROWS);
-        let patterns = kinds + (1.0 - kinds) * couplings * (1.0 - by_network);
+        let explained = if gain > 0.0 { gain / at_a_glance } else { 0.0 };
+        let kinds = 1.0 / (1.0 + (-STEEPNESS * (explained - 0.5)).exp());
+        let many = n_rows / (n_rows + MANY_ROWS);
+        let beside = if saving > SMALLEST_SAVING { 0.5 * (1.0 - many) } else { 0.0 };
+        let patterns = kinds + (1.0 - kinds) * ((1.0 - couplings) * beside + couplings * (1.0 - many));
+        let doubt = (1.0 - kinds) * couplings * many;
+        let residual = if 0.5 * doubt > NEGLIGIBLE { 0.5 * doubt } else { 0.0 };
         Self {
-            values: (1.0 - kinds) * (1.0 - couplings),
-            doubt: (1.0 - kinds) * couplings * by_network,
+            values: (1.0 - kinds) * (1.0 - couplings) * (1.0 - beside),
+            doubt: doubt - residual,
+            residual,
             patterns: if patterns > NEGLIGIBLE { patterns } else { 0.0 },
         }
     }
+
+    /// What cannot be measured is left to doubt.
+    fn measurable(mut self, has_patterns: bool, has_residual: bool) -> Self {
+        if !has_patterns {
+            self.doubt += std::mem::take(&mut self.patterns);
+        }
+        if !has_residual {
+            self.doubt += std::mem::take(&mut self.residual);
+        }
+        self
+    }
+}
+
+/// How much less surprising rows are from the rest of each row than at a glance, less its standard error, and how surprising they are at a glance.
+fn gain(surprises: &[[f64; 2]]) -> (f64, f64) {
+    if surprises.len() < 2 {
+        return (0.0, 0.0);
+    }
+    let n = surprises.len() as f64;
+    let gains = surprises.iter().map(|[glance, rest]| glance - rest);
+    let mean = gains.clone().sum::<f64>() / n;
+    let variance = gains.map(|gain| (gain - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let at_a_glance = surprises.iter().map(|[glance, _]| glance).sum::<f64>() / n;
+    ((mean - (variance / n).sqrt()).max(0.0), at_a_glance)
 }
 
 fn fit_member(method: &Method, layout: &Layout, rows: &Encoded) -> Result<Fitted> {
@@ -317,12 +359,13 @@ mod tests {
     fn couplings_weigh_what_they_explain_beyond_their_cost() {
         let sizes = [3, 2, 4];
         let cost = 0.5 * 11.0 * 1000f64.ln();
-        let values = |surprises: &[[f64; 2]]| Weights::new(surprises, 1000, &sizes).values;
-        let kinds = |v: f64| 1.0 / (1.0 + (-30.0 * (v - 0.5)).exp());
+        let values = |surprises: &[[f64; 2]]| Weights::new(surprises, 1000, &sizes, 0.0).values;
+        let kinds = |v: f64| 1.0 / (1.0 + (-60.0 * (v - 0.5)).exp());
         assert!((values(&[[2.0, 1.9]; 50]) - (1.0 - kinds(0.05)) * cost / 100.0).abs() < 1e-9);
         assert!(values(&[[2.0, 1.97]; 50]) > 0.999_99, "30 nats of evidence do not pay for it");
-        assert_eq!(values(&[[2.0, 2.5]; 50]), 1.0);
-        assert_eq!(values(&[[9.0, 0.0]]), 1.0, "one row is no evidence");
+        assert!(values(&[[2.0, 2.5]; 50]) > 0.999_99);
+        assert!(values(&[[9.0, 0.0]]) > 0.999_99, "one row is no evidence");
+        assert!(values(&[[0.0, 0.0]; 50]) > 0.999_99, "nor are rows without a surprise");
         // Mean 0.1, standard deviation 0.3·√(50/49): the standard error is 0.0429.
         let uneven: Vec<[f64; 2]> = (0..50).map(|i| [2.0, if i % 2 == 0 { 1.6 } else { 2.2 }]).collect();
         let gain = 0.1 - 0.3 / 49f64.sqrt();
@@ -332,15 +375,34 @@ mod tests {
     #[test]
     fn patterns_take_over_where_the_rest_tells_half_of_a_row_or_rows_are_few() {
         let sizes = [3, 2, 4];
-        let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &sizes);
-        let kinds = 1.0 / (1.0 + (-3.0f64).exp());
+        let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &sizes, 0.0);
+        let kinds = 1.0 / (1.0 + (-6.0f64).exp());
         assert!((weights(0.8, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.6");
         let even = weights(1.6, 2000);
-        assert!((even.doubt - even.patterns).abs() < 0.05, "{even:?}");
+        assert!((even.doubt + even.residual - even.patterns).abs() < 0.05, "{even:?}");
+        assert_eq!(even.doubt, even.residual);
         assert_eq!(weights(1.9, 1_000_000_000).patterns, 0.0);
         for weights in [even, weights(0.8, 500), weights(1.2, 5000)] {
-            assert!((weights.values + weights.doubt + weights.patterns - 1.0).abs() < 1e-9, "{weights:?}");
+            let sum = weights.values + weights.doubt + weights.residual + weights.patterns;
+            assert!((sum - 1.0).abs() < 1e-9, "{weights:?}");
         }
+    }
+
+    #[test]
+    fn patterns_that_save_stand_beside_values_in_small_tables() {
+        let patterns = |saving: f64, n_rows: usize| Weights::new(&[[2.0, 2.0]; 50], n_rows, &[3, 2], saving).patterns;
+        assert!((patterns(0.03, 2000) - 0.25).abs() < 1e-9, "half of a half");
+        assert_eq!(patterns(0.02, 50), 0.0, "too little saved");
+        assert_eq!(patterns(0.5, 1_000_000), 0.0, "too many rows");
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_left_to_doubt() {
+        let weights = Weights { values: 0.1, doubt: 0.2, residual: 0.3, patterns: 0.4 };
+        assert_eq!(weights.measurable(true, true), weights);
+        let alone = weights.measurable(false, false);
+        assert_eq!((alone.residual, alone.patterns), (0.0, 0.0));
+        assert!((alone.doubt - 0.9).abs() < 1e-12);
     }
 
     #[test]

@@ -137,9 +137,9 @@ impl Gnsm {
         gnsm.spread = gnsm.measure_spread(validation);
         gnsm.head = match config.head {
             Head::Evidence { weights } => {
-                let weights = weights.unwrap_or_else(|| gnsm.weigh(validation, all.n_rows()));
+                let weigh = |saving| weights.unwrap_or_else(|| gnsm.weigh(validation, all.n_rows(), saving));
                 let doubts = gnsm.embedder(gnsm.point()).doubts(validation);
-                FittedHead::Evidence(Box::new(EvidenceHead::fit(weights, outer, all, held_out, &doubts)?))
+                FittedHead::Evidence(Box::new(EvidenceHead::fit(weigh, outer, all, held_out, &doubts)?))
             }
             Head::Surprise => FittedHead::Surprise,
             Head::Norms { density, .. } => {
@@ -220,8 +220,8 @@ impl Gnsm {
         norms.fit(kind, seed)
     }
 
-    /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them.
-    fn weigh(&self, held_out: &Encoded, n_rows: usize) -> Weights {
+    /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them; patterns save the share `saving`.
+    fn weigh(&self, held_out: &Encoded, n_rows: usize, saving: f64) -> Weights {
         let embedder = self.embedder(self.point());
         let asked: Vec<usize> = (0..held_out.n_rows().min(ASKED_ROWS)).collect();
         let asked = &held_out.select(&asked);
@@ -231,7 +231,7 @@ impl Gnsm {
         let of_row = |(row, from_the_rest): (usize, &[f32])| [at_a_glance.row(row), from_the_rest].map(evidence::sum);
         let surprises: Vec<[f64; 2]> = from_the_rest.chunks_exact(n_cells).enumerate().map(of_row).collect();
         let sizes: Vec<usize> = (0..self.layout.n_groups()).map(|group| self.layout.size(group)).collect();
-        Weights::new(&surprises, n_rows, &sizes)
+        Weights::new(&surprises, n_rows, &sizes, saving)
     }
 
     /// Takes the scores of some rows apart.

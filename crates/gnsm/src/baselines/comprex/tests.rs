@@ -31,6 +31,7 @@ fn independent_columns_stay_apart() -> Result<()> {
     assert_eq!(detector.groups, [(0, 80.0), (1, 80.0)]);
     let expected = 2.0f64.ln() + 4.0f64.ln();
     assert_close(&detector.score(&rows_of(&[(&[1, 3], &[])])), &[expected], 1e-14);
+    assert!(detector.saving(&rows) < 1e-14);
     Ok(())
 }
 
@@ -51,6 +52,7 @@ fn merged_groups_describe_training_rows_shorter_than_single_columns() -> Result<
     }
     assert!(detector.groups.len() < 4);
     assert!(total < by_marginals, "{total} {by_marginals}");
+    assert_close(&[detector.saving(&rows)], &[1.0 - total / by_marginals], 1e-12);
     // Every row is covered by patterns in use, so usages count the covers.
     let usages: f64 = detector.nodes.iter().flat_map(|node| &node.patterns).map(|(_, usage)| usage).sum();
     assert_eq!(usages, detector.groups.iter().map(|(_, total)| total).sum::<f64>());
