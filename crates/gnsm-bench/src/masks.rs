@@ -80,8 +80,7 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     let mut file = raw::open(&path, HEADER)?;
     let mut done: BTreeSet<(String, String, u64)> =
         lines.iter().map(|line| (line.dataset.clone(), line.method.clone(), line.seed)).collect();
-    for folder in sets(options)? {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for (name, folder) in raw::sets(&options.data, &options.sets, |path| path.join("train.txt").is_file())? {
         let mut qualities = None;
         for (method_name, method) in &options.methods {
             for seed in 0..options.seeds {
@@ -102,23 +101,6 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     }
     let summary = options.out.join("summary.md");
     std::fs::write(&summary, summarise(&lines)).map_err(|error| Error::io(&summary, error))
-}
-
-fn sets(options: &Options) -> Result<Vec<PathBuf>> {
-    let folder = std::fs::read_dir(&options.data).map_err(|error| Error::io(&options.data, error))?;
-    let mut paths: Vec<PathBuf> = folder
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.join("train.txt").is_file())
-        .collect();
-    paths.sort();
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if let Some(unknown) = options.sets.iter().find(|set| !paths.iter().any(|path| name(path) == **set)) {
-        let names: Vec<String> = paths.iter().map(|path| name(path)).collect();
-        let problem = format!("{} has no {unknown} with a train.txt", options.data.display());
-        return Err(Error::schema(problem, format!("it has {}", names.join(", "))));
-    }
-    paths.retain(|path| options.sets.is_empty() || options.sets.contains(&name(path)));
-    Ok(paths)
 }
 
 fn read_qualities(folder: &Path) -> Result<Vec<Quality>> {
@@ -190,7 +172,6 @@ fn from_csv(text: &str) -> Option<Line> {
 pub fn summarise(lines: &[Line]) -> String {
     let mut text = String::new();
     let mut sets: Vec<&str> = lines.iter().map(|line| line.dataset.as_str()).collect();
-    sets.dedup();
     sets.sort_unstable();
     sets.dedup();
     for set in sets {

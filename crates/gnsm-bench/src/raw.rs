@@ -1,9 +1,9 @@
-//! `raw.csv`: a line for each run as soon as it is done. The file is appended to and never rewritten, so a benchmark that was stopped
-//! goes on where it was.
+//! What benchmarks share: the sets of a folder, peak memory, and `raw.csv`, which gets a line for each run as soon as it is done. The file
+//! is appended to and never rewritten, so a benchmark that was stopped goes on where it was.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gnsm::error::{Error, Place, Result};
 
@@ -38,6 +38,24 @@ pub fn read<T>(path: &Path, header: &str, from_csv: impl Fn(&str) -> Option<T>) 
             })
         })
         .collect()
+}
+
+/// The sets in a folder, in the order of their names: those that were asked for, or all.
+pub fn sets(data: &Path, wanted: &[String], is_set: impl Fn(&Path) -> bool) -> Result<Vec<(String, PathBuf)>> {
+    let entries = std::fs::read_dir(data).map_err(|error| Error::io(data, error))?;
+    let mut sets: Vec<(String, PathBuf)> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| is_set(path))
+        .map(|path| (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path))
+        .collect();
+    sets.sort();
+    if let Some(unknown) = wanted.iter().find(|wanted| !sets.iter().any(|(name, _)| name == *wanted)) {
+        let names: Vec<&str> = sets.iter().map(|(name, _)| name.as_str()).collect();
+        let problem = format!("{} has no set {unknown}", data.display());
+        return Err(Error::schema(problem, format!("it has {}", names.join(", "))));
+    }
+    sets.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
+    Ok(sets)
 }
 
 /// Lets the system's peak start again from what is in use now.

@@ -63,8 +63,8 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     let mut file = raw::open(&raw, HEADER)?;
     let mut done: BTreeSet<(String, String, u64)> =
         lines.iter().map(|line| (line.dataset.clone(), line.method.clone(), line.seed)).collect();
-    for path in sets(options)? {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_set = |path: &Path| path.extension().is_some_and(|ending| ending == "parquet");
+    for (name, path) in raw::sets(&options.data, &options.sets, is_set)? {
         let missing = |seed: u64, done: &BTreeSet<_>| {
             options.methods.iter().filter(|(method, _)| !done.contains(&(name.clone(), method.clone(), seed))).count()
         };
@@ -90,23 +90,6 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     }
     let summary = options.out.join("summary.md");
     std::fs::write(&summary, summarise(&lines)).map_err(|error| Error::io(&summary, error))
-}
-
-fn sets(options: &Options) -> Result<Vec<PathBuf>> {
-    let folder = std::fs::read_dir(&options.data).map_err(|error| Error::io(&options.data, error))?;
-    let mut paths: Vec<PathBuf> = folder
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|ending| ending == "parquet"))
-        .collect();
-    paths.sort();
-    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    if let Some(unknown) = options.sets.iter().find(|set| !paths.iter().any(|path| stem(path) == **set)) {
-        let names: Vec<String> = paths.iter().map(|path| stem(path)).collect();
-        let problem = format!("{} has no {unknown}.parquet", options.data.display());
-        return Err(Error::schema(problem, format!("it has {}", names.join(", "))));
-    }
-    paths.retain(|path| options.sets.is_empty() || options.sets.contains(&stem(path)));
-    Ok(paths)
 }
 
 fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &Split) -> Result<Line> {
