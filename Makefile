@@ -23,7 +23,7 @@ readme:
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
 
-# The paper's case study on masks, all methods, three seeds: about two hours on two cores.
+# The paper's case study on masks, all methods, three seeds: hours on two cores.
 bench-masks:
 	cargo run --release -p gnsm-cli -- bench masks --data $${GNSM_SHARED:-../shared}/data/segmentation --out target/bench-masks
 

@@ -146,7 +146,7 @@ impl MaskMethod for Dsvdd {
             validation: &validation[..validation.len().min(config.training.validation_rows)],
             seed: run.seed,
             batch: config.training.batch,
-            gradient: vec![0.0; parameters.len()],
+            gradient: Vec::new(),
             parameters,
             device: device().autodiff(),
         };

@@ -153,7 +153,8 @@ impl Tail {
             return ((n + 1) as f64 / (at_least + 1) as f64).ln().min(start);
         }
         let mean_excess = top.iter().map(|other| other - top[0]).sum::<f64>() / top.len() as f64;
-        start + (figure - top[0]) / mean_excess.max(f64::EPSILON)
+        // What a damaged network cannot tell lies nowhere, and counts as where the tail starts.
+        start + (figure - top[0]).max(0.0) / mean_excess.max(f64::EPSILON)
     }
 }
 
@@ -209,6 +210,7 @@ mod tests {
             let tail = Tail::new(figures);
             let nats: Vec<f64> = (0..100).map(|i| tail.nats(f64::from(i) * 0.05)).collect();
             assert!(nats.windows(2).all(|pair| pair[0] <= pair[1]) && nats[99].is_finite(), "{nats:?}");
+            assert!(tail.nats(f64::NAN).is_finite());
         }
     }
 }

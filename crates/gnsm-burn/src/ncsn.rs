@@ -29,7 +29,7 @@ pub struct NetworkSize {
     pub multipliers: Vec<usize>,
     /// Residual blocks at each size on the way down; there is one more on the way up.
     pub blocks: usize,
-    /// Squares of so many pixels' side are one place with as many more channels to the network: a quarter of the work each time it doubles.
+    /// Squares of so many pixels' side are one place with as many more channels to the network: each doubling leaves a quarter of the places.
     pub fold: usize,
 }
 

@@ -221,7 +221,7 @@ impl MaskMethod for Gnsm {
             seed,
             batch: config.batch,
             hidden: config.hidden,
-            gradient: vec![0.0; parameters.len()],
+            gradient: Vec::new(),
             parameters,
             device: device().autodiff(),
         };

@@ -108,10 +108,17 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 
 /// Fits, and says on the way what was decided and how it goes.
 pub fn learn(table: &Table, method: &Method, options: &FitOptions, console: Console) -> Result<Model> {
-    if options.max_seconds.is_some() && method.training().is_none() {
-        console.note(format_args!("--max-seconds limits training, and `{}` has none", method.name()));
+    if method.training().is_none() {
+        note_no_training(console, method.name(), options.max_seconds);
     }
     Ok(Model::fit(table, method, options, &mut FitWatcher::new(console))?)
+}
+
+/// Says so if a time limit has nothing to limit.
+pub fn note_no_training(console: Console, method: &str, max_seconds: Option<f64>) {
+    if max_seconds.is_some() {
+        console.note(format_args!("--max-seconds limits training, and `{method}` has none"));
+    }
 }
 
 /// The point of the curve whose weights were kept.

@@ -61,7 +61,8 @@ pub fn create_file(path: &Path) -> Result<AtomicFile> {
 /// Refuses to write over what is read or written elsewhere in the same command.
 fn refuse_same_file(output: &Path, others: &[&Path]) -> Result<()> {
     let Ok(found) = output.canonicalize() else { return Ok(()) };
-    let is_same = |other: &&&Path| other.canonicalize().is_ok_and(|other| other == found && other.is_file());
+    let is_same =
+        |other: &&&Path| other.canonicalize().is_ok_and(|other| other == found && (other.is_file() || other.is_dir()));
     match others.iter().find(is_same) {
         None => Ok(()),
         Some(_) => bail!("{} is read by this command and cannot be written by it; give another path", output.display()),

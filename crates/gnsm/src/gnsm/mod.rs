@@ -36,7 +36,6 @@ use bins::Bins;
 use evidence::EvidenceHead;
 pub use evidence::Weights;
 pub use norms::{NormsHead, NormsOfRows};
-pub use tails::Tail;
 
 /// Names of the random streams.
 const INITIAL_WEIGHTS: u64 = 3;

@@ -14,7 +14,7 @@ const SMALLEST_UNIT: f64 = 1e-12;
 /// −log survival of a sum of surprises, as a piecewise linear curve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tail {
+pub(super) struct Tail {
     /// Surprises, ascending.
     at: Vec<f64>,
     /// −log P(at least as surprising) at each of them, ascending.

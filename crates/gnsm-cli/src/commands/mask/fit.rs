@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use gnsm::mask::{MaskFitOptions, MaskFolder, MaskModel, Preparation, read_list};
 use serde_json::json;
 
-use super::super::fit::{checkpoint_of, note_checkpoint, note_training, settle_checkpoint};
+use super::super::fit::{checkpoint_of, note_checkpoint, note_no_training, note_training, settle_checkpoint};
 use super::super::{create_file, refuse_same_file};
 use super::arguments::FitArguments;
 use super::{AT_A_TIME, Bar, Failures, Outcome, method};
@@ -61,6 +61,8 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let mut watcher = FitWatcher::new(console);
     if method.training().is_some() {
         watcher.announce();
+    } else {
+        note_no_training(console, method.name(), options.max_seconds);
     }
     let mut model = MaskModel::fit(samples, preparation, &*method, &options, &mut watcher)?;
     drop(watcher);

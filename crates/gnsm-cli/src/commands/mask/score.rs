@@ -12,7 +12,7 @@ use gnsm::model::Scored;
 use gnsm::threshold::{Calibration, FdrCounter, Rule};
 
 use super::super::{p_value_above, refuse_same_file};
-use super::arguments::ScoreArguments;
+use super::arguments::{FolderArguments, ScoreArguments};
 use super::overlay::overlay;
 use super::{AT_A_TIME, Bar, Failures, Outcome, csv_cell};
 use crate::console::Console;
@@ -31,8 +31,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     if needs_images(&model) && arguments.folder.images.is_none() {
         bail!("{} looks at the images; give their folder with --images", model.method());
     }
-    let maps =
-        arguments.maps.as_deref().map(|folder| Maps::new(folder, arguments.folder.images.as_deref())).transpose()?;
+    let mut maps = arguments.maps.as_deref().map(|folder| Maps::new(folder, &arguments.folder)).transpose()?;
     warn_of_small_contamination(console, model.calibration(), rule);
     let names = read_list(&arguments.folder.list)?;
     let folder = MaskFolder { masks: arguments.folder.masks.clone(), images: arguments.folder.images.clone() };
@@ -43,7 +42,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     let mut failures = Failures::new(console);
     let bar = Bar::new(console, names.len());
     for part in names.chunks(AT_A_TIME) {
-        let outcomes: Vec<_> = match &maps {
+        let outcomes: Vec<_> = match &mut maps {
             None => model.score(&folder, part),
             Some(maps) => {
                 let read = model.score_with_maps(&folder, part).into_iter().zip(part);
@@ -62,6 +61,9 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         }
     }
     drop(bar);
+    if maps.is_some_and(|maps| maps.drawn == 0) && !scored.is_empty() {
+        console.warn(format_args!("{} cannot tell which pixels are odd, so --maps has drawn nothing", model.method()));
+    }
     if scored.is_empty() {
         failures.finish(names.len(), "nothing is written")?;
         return Ok(Outcome::Done);
@@ -106,23 +108,28 @@ fn needs_images(model: &MaskModel) -> bool {
 struct Maps<'a> {
     folder: &'a Path,
     images: &'a Path,
+    drawn: usize,
 }
 
 impl<'a> Maps<'a> {
-    fn new(folder: &'a Path, images: Option<&'a Path>) -> Result<Self> {
-        let Some(images) = images else { bail!("--maps draws over the images; give their folder with --images") };
+    fn new(folder: &'a Path, read: &'a FolderArguments) -> Result<Self> {
+        let Some(images) = read.images.as_deref() else {
+            bail!("--maps draws over the images; give their folder with --images")
+        };
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        Ok(Self { folder, images })
+        refuse_same_file(folder, &[images, &read.masks])?;
+        Ok(Self { folder, images, drawn: 0 })
     }
 
     /// Draws one; a mask whose method cannot tell gets none.
-    fn draw(&self, name: &str, (scored, map): (Scored, Option<Grid<f32, 2>>)) -> gnsm::error::Result<Scored> {
+    fn draw(&mut self, name: &str, (scored, map): (Scored, Option<Grid<f32, 2>>)) -> gnsm::error::Result<Scored> {
         if let Some(map) = map {
             let image = read_image(&image_file(self.images, name)?)?;
             let path = self.folder.join(format!("{name}.png"));
             let mut file = AtomicFile::create(&path)?;
             file.write_all(&png_of_image(&overlay(&image, &map))?).map_err(|error| Error::io(&path, error))?;
             file.finish()?;
+            self.drawn += 1;
         }
         Ok(scored)
     }
