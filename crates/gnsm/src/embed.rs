@@ -110,11 +110,9 @@ impl Embedder<'_> {
             levels,
             #[inline(always)]
             |out, row, level, logits| {
-                let mut probabilities = Scratch::default();
-                for (group, places) in self.layout.groups().enumerate() {
-                    let probabilities = probabilities.slice(places.len());
-                    let code = rows.codes(row)[group];
-                    self.posterior(probabilities, code, level, &logits[places]);
+                self.posteriors(rows.codes(row), level, logits);
+                for ((out, places), &code) in out.iter_mut().zip(self.layout.groups()).zip(rows.codes(row)) {
+                    let probabilities = &logits[places];
                     // The sum of the others keeps the digits that 1 − π would lose; what a damaged network cannot tell is doubted.
                     let doubt = match code {
                         UNSEEN => 1.0,
@@ -124,7 +122,7 @@ impl Embedder<'_> {
                             before.iter().chain(&after[1..]).sum::<f32>().min(1.0)
                         }
                     };
-                    out[group] += share * doubt;
+                    *out += share * doubt;
                 }
             },
         );
@@ -149,13 +147,9 @@ impl Embedder<'_> {
                         out[i] = shown + self.correction(level, logits[i]);
                     }
                 }
-                let mut probabilities = Scratch::default();
-                for (group, places) in self.layout.groups().enumerate() {
-                    let probabilities = probabilities.slice(places.len());
-                    self.posterior(probabilities, rows.codes(row)[group], level, &logits[places.clone()]);
-                    for (out, p) in out[places].iter_mut().zip(probabilities) {
-                        *out += share * *p;
-                    }
+                self.posteriors(rows.codes(row), level, logits);
+                for (out, p) in out.iter_mut().zip(&*logits).skip(n_numbers) {
+                    *out += share * *p;
                 }
             },
         );
@@ -194,10 +188,9 @@ impl Embedder<'_> {
                 if matches!(code, UNSEEN | ABSENT) {
                     return;
                 }
-                let places = self.layout.group(group);
-                let mut scratch = Scratch::default();
-                let probabilities = scratch.slice(places.len());
-                self.posterior(probabilities, ABSENT, level, &logits[places]);
+                let probabilities = &mut logits[self.layout.group(group)];
+                self.add_point(ABSENT, level, probabilities);
+                concrete::softmax(probabilities);
                 out[0] += share * probabilities[code as usize];
             },
         );
@@ -252,7 +245,7 @@ impl Embedder<'_> {
         rows: &Encoded,
         out: &mut [f32],
         levels: Range<usize>,
-        take: impl Fn(&mut [f32], usize, usize, &[f32]) + Sync,
+        take: impl Fn(&mut [f32], usize, usize, &mut [f32]) + Sync,
     ) {
         let Some(per_row) = out.len().checked_div(rows.n_rows()) else { return };
         let shown = self.shown();
@@ -320,24 +313,32 @@ impl Embedder<'_> {
         }
     }
 
-    /// What the network expects in a group.
+    /// What the network expects in each group, in place of its answer.
     #[inline(always)]
-    fn posterior(&self, out: &mut [f32], code: u32, level: usize, logits: &[f32]) {
-        match self.parameterisation {
-            Parameterisation::Posterior => out.copy_from_slice(logits),
-            Parameterisation::Noise => {
-                self.point(out, code, level);
-                let lambda = self.levels.lambda(level);
-                for (out, logit) in out.iter_mut().zip(logits) {
-                    *out = lambda.mul_add(*out, *logit);
-                }
+    fn posteriors(&self, codes: &[u32], level: usize, logits: &mut [f32]) {
+        if self.parameterisation == Parameterisation::Noise {
+            for (places, code) in self.layout.groups().zip(codes) {
+                self.add_point(*code, level, &mut logits[places]);
             }
         }
-        concrete::softmax(out);
+        concrete::softmax_of_groups(logits, self.layout);
+    }
+
+    /// From what a network says about noise to what it says about a category: λx, where x is what it sees.
+    #[inline(always)]
+    fn add_point(&self, code: u32, level: usize, logits: &mut [f32]) {
+        if self.parameterisation == Parameterisation::Noise {
+            let (mut x, lambda) = (Scratch::default(), self.levels.lambda(level));
+            let x = x.slice(logits.len());
+            self.point(x, code, level);
+            for (logit, x) in logits.iter_mut().zip(x) {
+                *logit = lambda.mul_add(*x, *logit);
+            }
+        }
     }
 
     #[inline(always)]
-    fn read_norms(&self, rows: &Encoded, row: usize, level: usize, logits: &[f32], norms: &mut [f32]) {
+    fn read_norms(&self, rows: &Encoded, row: usize, level: usize, logits: &mut [f32], norms: &mut [f32]) {
         let (n_numbers, sigma) = (self.layout.n_numbers(), self.levels.sigma(level));
         for i in 0..n_numbers {
             let there = !rows.numbers(row)[i].is_nan();
@@ -345,20 +346,18 @@ impl Embedder<'_> {
             norms[i] = score * score;
         }
         let lambda = self.levels.lambda(level);
-        let (mut posterior, mut x, mut softmax) = (Scratch::default(), Scratch::default(), Scratch::default());
+        // The noise's softmax, or the posterior from which it follows.
+        concrete::softmax_of_groups(logits, self.layout);
+        let (mut x, mut softmax) = (Scratch::default(), Scratch::default());
         let (mut e, mut inverse) = (Scratch::default(), Scratch::default());
         for (group, places) in self.layout.groups().enumerate() {
             let k = places.len();
             let softmax = softmax.slice(k);
             match self.parameterisation {
-                Parameterisation::Noise => {
-                    softmax.copy_from_slice(&logits[places]);
-                    concrete::softmax(softmax);
-                }
+                Parameterisation::Noise => softmax.copy_from_slice(&logits[places]),
                 Parameterisation::Posterior => {
-                    let (code, posterior, x) = (rows.codes(row)[group], posterior.slice(k), x.slice(k));
-                    self.posterior(posterior, code, level, &logits[places]);
-                    self.point(x, code, level);
+                    let (posterior, x) = (&logits[places], x.slice(k));
+                    self.point(x, rows.codes(row)[group], level);
                     let alpha = self.levels.log_alpha(level, k);
                     concrete::expected_softmax(softmax, x, posterior, alpha, lambda, e.slice(k), inverse.slice(k));
                 }
@@ -369,23 +368,26 @@ impl Embedder<'_> {
     }
 
     #[inline(always)]
-    fn read_surprises(&self, rows: &Encoded, row: usize, level: usize, logits: &[f32], surprises: &mut [f32]) {
+    fn read_surprises(&self, rows: &Encoded, row: usize, level: usize, logits: &mut [f32], surprises: &mut [f32]) {
         let n_numbers = self.layout.n_numbers();
         for i in 0..n_numbers {
             let there = !rows.numbers(row)[i].is_nan();
             let correction = if there { self.correction(level, logits[i]) } else { 0.0 };
             surprises[i] = 0.5 * correction * correction / self.spread[level * n_numbers + i];
         }
-        let mut posterior = Scratch::default();
-        for (group, places) in self.layout.groups().enumerate() {
-            surprises[n_numbers + group] = match rows.codes(row)[group] {
+        self.posteriors(rows.codes(row), level, logits);
+        let surprises = &mut surprises[n_numbers..];
+        for ((surprise, places), &code) in surprises.iter_mut().zip(self.layout.groups()).zip(rows.codes(row)) {
+            *surprise = if matches!(code, UNSEEN | ABSENT) { 1.0 } else { logits[places][code as usize] };
+        }
+        for surprise in surprises.iter_mut() {
+            *surprise = -ln(surprise.max(f32::MIN_POSITIVE));
+        }
+        for (surprise, &code) in surprises.iter_mut().zip(rows.codes(row)) {
+            *surprise = match code {
                 UNSEEN => self.unseen,
                 ABSENT => 0.0,
-                code => {
-                    let posterior = posterior.slice(places.len());
-                    self.posterior(posterior, code, level, &logits[places]);
-                    -ln(posterior[code as usize].max(f32::MIN_POSITIVE))
-                }
+                _ => *surprise,
             };
         }
     }

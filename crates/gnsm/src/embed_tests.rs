@@ -79,7 +79,7 @@ fn embedding_agrees_with_the_definitions() {
             let embedder = Embedder { network, levels, layout, parameterisation, point, spread, unseen: 4.5 };
             let (norms, surprises) = (embedder.norms(&rows), embedder.surprises(&rows, 3));
             let mut logits = vec![0.0; 3 * 3 * 6];
-            let keep = |out: &mut [f32], _: usize, level: usize, values: &[f32]| {
+            let keep = |out: &mut [f32], _: usize, level: usize, values: &mut [f32]| {
                 out[level * 6..][..6].copy_from_slice(values);
             };
             embedder.for_each_row(&rows, &mut logits, 0..3, keep);

@@ -103,19 +103,40 @@ pub fn tanh(u: f32) -> (f32, f32) {
     (t, 1.0 - t * t)
 }
 
-/// The sum of `f(0)…f(n−1)` over sixteen lanes, in an order that does not depend on the machine.
+/// The sum of `f` of each value over sixteen lanes, in an order that does not depend on the machine.
 #[inline(always)]
-pub fn sum_by(n: usize, f: impl Fn(usize) -> f32) -> f32 {
+pub fn sum_by(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+    let (whole, rest) = values.as_chunks::<LANES>();
     let mut lanes = [0.0f32; LANES];
-    let whole = n - n % LANES;
-    for start in (0..whole).step_by(LANES) {
-        for (lane, total) in lanes.iter_mut().enumerate() {
-            *total += f(start + lane);
+    for values in whole {
+        for (total, value) in lanes.iter_mut().zip(values) {
+            *total += f(*value);
         }
     }
-    for (lane, i) in (whole..n).enumerate() {
-        lanes[lane] += f(i);
+    for (total, value) in lanes.iter_mut().zip(rest) {
+        *total += f(*value);
     }
+    sum_of_lanes(lanes)
+}
+
+/// The sum of the products of two slices of one length, in the order of [`sum_by`].
+#[inline(always)]
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [0.0f32; LANES];
+    for (a, b) in whole_a.iter().zip(whole_b) {
+        for ((total, a), b) in lanes.iter_mut().zip(a).zip(b) {
+            *total += a * b;
+        }
+    }
+    for ((total, a), b) in lanes.iter_mut().zip(rest_a).zip(rest_b) {
+        *total += a * b;
+    }
+    sum_of_lanes(lanes)
+}
+
+#[inline(always)]
+fn sum_of_lanes(mut lanes: [f32; LANES]) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
@@ -193,11 +214,16 @@ mod tests {
     #[test]
     fn sums_have_the_same_bits_on_every_instruction_set() {
         let values: Vec<f32> = (0..1003).map(|i| (i as f32 * 0.37).sin()).collect();
-        let plain = sum_by(values.len(), |i| exp(values[i]));
+        let plain = sum_by(&values, exp);
         let dispatched = simd(
             #[inline(always)]
-            || sum_by(values.len(), |i| exp(values[i])),
+            || sum_by(&values, exp),
         );
         assert_eq!(plain.to_bits(), dispatched.to_bits());
+        let squares = simd(
+            #[inline(always)]
+            || dot(&values, &values),
+        );
+        assert_eq!(squares.to_bits(), sum_by(&values, |value| value * value).to_bits());
     }
 }

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::math::{gelu, silu, simd, sum_by, tanh};
+use super::math::{dot, gelu, silu, simd, sum_by, tanh};
 
 const EPSILON: f32 = 1e-5;
 const LEAK: f32 = 0.01;
@@ -110,9 +110,13 @@ fn forward_with(
                 .chunks_exact_mut(width)
                 .zip(kept.slope.chunks_exact_mut(width))
                 .zip(&mut kept.reciprocal);
+            // Lengths that the compiler knows leave nothing to check in the loops, and nothing to do one at a time.
+            let (gain, shift) = (&gain[..width], &shift[..width]);
             for ((out, x), ((normalised, slope), reciprocal)) in rows.zip(kept) {
-                let mean = sum_by(width, |i| x[i]) / width as f32;
-                let variance = sum_by(width, |i| (x[i] - mean) * (x[i] - mean)) / width as f32;
+                let (out, x, normalised, slope) =
+                    (&mut out[..width], &x[..width], &mut normalised[..width], &mut slope[..width]);
+                let mean = sum_by(x, |x| x) / width as f32;
+                let variance = sum_by(x, |x| (x - mean) * (x - mean)) / width as f32;
                 *reciprocal = 1.0 / (variance + EPSILON).sqrt();
                 for i in 0..width {
                     let centred = (x[i] - mean) * *reciprocal;
@@ -140,7 +144,9 @@ pub(crate) fn backward(
     simd(
         #[inline(always)]
         || {
+            let (gain, dgain, dshift) = (&gain[..width], &mut dgain[..width], &mut dshift[..width]);
             for (row, (dx, du)) in dx.chunks_exact_mut(width).zip(dout.chunks_exact_mut(width)).enumerate() {
+                let (dx, du) = (&mut dx[..width], &mut du[..width]);
                 let normalised = &kept.normalised[row * width..][..width];
                 let slope = &kept.slope[row * width..][..width];
                 for i in 0..width {
@@ -149,8 +155,8 @@ pub(crate) fn backward(
                     dshift[i] += du[i];
                     du[i] *= gain[i];
                 }
-                let mean = sum_by(width, |i| du[i]) / width as f32;
-                let along = sum_by(width, |i| du[i] * normalised[i]) / width as f32;
+                let mean = sum_by(du, |du| du) / width as f32;
+                let along = dot(du, normalised) / width as f32;
                 let reciprocal = kept.reciprocal[row];
                 for i in 0..width {
                     dx[i] = reciprocal * (du[i] - mean - normalised[i] * along);

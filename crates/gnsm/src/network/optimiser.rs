@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::math::{simd, sum_by};
+use super::math::{dot, simd};
 
 /// Elements that are one piece of work.
 const RUN: usize = 8192;
@@ -82,7 +82,10 @@ impl Optimiser {
                 simd(
                     #[inline(always)]
                     || {
-                        for i in 0..parameters.len() {
+                        let n = parameters.len();
+                        let (gradient, mean) = (&gradient[..n], &mut mean[..n]);
+                        let (square, averages) = (&mut square[..n], &mut averages[..n]);
+                        for i in 0..n {
                             let g = gradient[i] * scale;
                             mean[i] = config.beta_1.mul_add(mean[i] - g, g);
                             square[i] = config.beta_2.mul_add(square[i] - g * g, g * g);
@@ -100,7 +103,7 @@ impl Optimiser {
         self.partial.par_iter_mut().zip(gradient.par_chunks(RUN)).for_each(|(partial, run)| {
             *partial = f64::from(simd(
                 #[inline(always)]
-                || sum_by(run.len(), |i| run[i] * run[i]),
+                || dot(run, run),
             ));
         });
         self.partial.iter().sum::<f64>().sqrt()

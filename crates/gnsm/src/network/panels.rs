@@ -7,6 +7,7 @@
 //! rows, the panels and the instruction set do not change a bit of it. What it is added to comes last. Where the right side is copied on the way
 //! ([`multiply`]), a chain has at most 128 links, and the chains are summed in their order.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use super::math::{add, simd};
@@ -15,6 +16,8 @@ use super::math::{add, simd};
 const PANEL: usize = 32;
 /// Rows of a panel that are copied at a time where it was not made before.
 const COPIED: usize = 128;
+/// Rows of the left side that are copied at a time.
+const ROWS: usize = 128;
 
 /// A matrix of any strides: element (i, j) is `values[i·row + j·column]`.
 #[derive(Clone, Copy)]
@@ -36,6 +39,11 @@ impl<'a> Strided<'a> {
     }
 
     #[inline(always)]
+    fn transpose(self) -> Self {
+        Self { row: self.column, column: self.row, ..self }
+    }
+
+    #[inline(always)]
     fn from(self, row: usize, column: usize) -> Self {
         let values = self.values.get(row * self.row + column * self.column..).unwrap_or_default();
         Self { values, ..self }
@@ -47,7 +55,11 @@ impl<'a> Strided<'a> {
         let rows = panel.as_chunks_mut::<PANEL>().0;
         if self.column == 1 {
             for (i, to) in rows.iter_mut().enumerate() {
-                *to = load(&self.values[i * self.row..]);
+                let from = &self.values[i * self.row..];
+                match from.first_chunk() {
+                    Some(from) => *to = *from,
+                    None => to[..from.len()].copy_from_slice(from),
+                }
             }
         } else {
             for j in 0..columns {
@@ -124,19 +136,32 @@ pub(crate) enum Start<'a> {
 }
 
 /// `c = start + a·b`; a is [m, inner], b is [inner, `width`], c is [m, `width`] and stored row by row.
+///
+/// Both sides are copied into panels on the way. The rows of a tile often lie a power of two apart, and would push each other out of the cache.
 pub(crate) fn multiply(c: &mut [f32], width: usize, a: Strided<'_>, b: Strided<'_>, inner: usize, start: Start<'_>) {
-    let mut panel = [0.0; COPIED * PANEL];
+    let (mut left, mut right) = ([0.0; ROWS * COPIED], [0.0; COPIED * PANEL]);
     simd(
         #[inline(always)]
         || {
-            for column in (0..width).step_by(PANEL) {
+            for (block, c) in c.chunks_mut(ROWS * width).enumerate() {
+                let rows = c.len() / width;
                 // Without an inner dimension there is still a start.
                 for first in (0..inner.max(1)).step_by(COPIED) {
                     let inner = COPIED.min(inner - first);
-                    b.from(first, column).copy_to(&mut panel[..inner * PANEL], PANEL.min(width - column));
-                    let right = Panel { values: &panel, inner };
+                    for row in (0..rows).step_by(PANEL) {
+                        let panel = &mut left[row * COPIED..][..inner * PANEL];
+                        a.from(block * ROWS + row, first).transpose().copy_to(panel, PANEL.min(rows - row));
+                    }
                     let start = if first == 0 { start } else { Start::Result };
-                    multiply_panel(c, width, column, a.from(0, first), right, start);
+                    for column in (0..width).step_by(PANEL) {
+                        b.from(first, column).copy_to(&mut right[..inner * PANEL], PANEL.min(width - column));
+                        let right = Panel { values: &right, inner };
+                        for (c, left) in c.chunks_mut(PANEL * width).zip(left.chunks_exact(PANEL * COPIED)) {
+                            // Strides that the compiler knows make it vectorise across rows, which is many times slower.
+                            let left = Strided { values: left, row: black_box(1), column: black_box(PANEL) };
+                            multiply_panel(c, width, column, left, right, start);
+                        }
+                    }
                 }
             }
         },

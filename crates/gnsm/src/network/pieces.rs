@@ -3,7 +3,7 @@
 //! No piece depends on the number of threads, and no two threads write to one place, so the sums do not either.
 
 /// Rows of a weight matrix whose gradient is one piece of work.
-pub(super) const SLICE: usize = 64;
+pub(super) const SLICE: usize = 128;
 /// Vector elements that are one piece of work.
 pub(super) const RUN: usize = 4096;
 

@@ -187,14 +187,14 @@ impl ResidualNetwork {
     /// Walks over rows in tiles, in parallel, and over these levels of each tile while its weights are warm.
     ///
     /// `out` holds `per_row` results for each row. `fill` writes the inputs of a row at a level; `take` receives the results
-    /// of one row, the row, the level and its logits. A tile that is not full is padded with its first row.
+    /// of one row, the row, the level and its logits, which it may overwrite. A tile that is not full is padded with its first row.
     pub fn for_each_row(
         &self,
         out: &mut [f32],
         per_row: usize,
         levels: std::ops::Range<usize>,
         fill: impl Fn(usize, usize, &mut [f32]) + Sync,
-        take: impl Fn(&mut [f32], usize, usize, &[f32]) + Sync,
+        take: impl Fn(&mut [f32], usize, usize, &mut [f32]) + Sync,
     ) {
         let Ends { inputs, outputs, .. } = self.ends;
         out.par_chunks_mut(TILE * per_row).enumerate().for_each_init(
@@ -217,7 +217,7 @@ impl ResidualNetwork {
                         #[inline(always)]
                         || {
                             for (position, out) in out.chunks_exact_mut(per_row).enumerate() {
-                                take(out, first + position, level, &tile.logits[position * outputs..][..outputs]);
+                                take(out, first + position, level, &mut tile.logits[position * outputs..][..outputs]);
                             }
                         },
                     );
@@ -235,8 +235,8 @@ pub(super) fn film(out: &mut [f32], hidden: &[f32], levels: &[u32], films: &[f32
         || {
             for ((out, hidden), &level) in out.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
                 let (gamma, beta) = films[level as usize * 2 * width..][..2 * width].split_at(width);
-                for i in 0..width {
-                    out[i] = hidden[i].mul_add(gamma[i], beta[i]);
+                for (((out, hidden), gamma), beta) in out.iter_mut().zip(hidden).zip(gamma).zip(beta) {
+                    *out = hidden.mul_add(*gamma, *beta);
                 }
             }
         },

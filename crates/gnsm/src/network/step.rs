@@ -278,8 +278,9 @@ fn film_backward(d: &mut [f32], hidden: &[f32], levels: &[u32], films: &[f32], d
         || {
             for ((d, hidden), &level) in d.chunks_exact_mut(width).zip(hidden.chunks_exact(width)).zip(levels) {
                 let at = level as usize * 2 * width;
-                let gamma = &films[at..][..width];
+                let (d, hidden, gamma) = (&mut d[..width], &hidden[..width], &films[at..][..width]);
                 let (d_gamma, d_beta) = d_films[at..][..2 * width].split_at_mut(width);
+                let d_beta = &mut d_beta[..width];
                 for i in 0..width {
                     d_gamma[i] = d[i].mul_add(hidden[i], d_gamma[i]);
                     d_beta[i] += d[i];

@@ -135,14 +135,24 @@ impl Loss<'_> {
             gradient[i] = scale * error;
             loss += 0.5 * f64::from(error) * f64::from(error);
         }
+        if self.objective == Objective::CrossEntropy {
+            gradient[numbers.len()..].copy_from_slice(&logits[numbers.len()..]);
+            concrete::softmax_of_groups(gradient, self.layout);
+        }
         for (group, places) in self.layout.groups().enumerate() {
             let gradient = &mut gradient[places.clone()];
             if matches!(codes[group], UNSEEN | ABSENT) {
                 gradient.fill(0.0);
                 continue;
             }
-            let x = &noisy[places.clone()];
-            loss += self.group(codes[group] as usize, level, x, &logits[places], gradient, scratch);
+            let code = codes[group] as usize;
+            loss += if self.objective == Objective::CrossEntropy {
+                let probability = gradient[code];
+                gradient[code] -= 1.0;
+                -f64::from(ln(probability.max(f32::MIN_POSITIVE)))
+            } else {
+                self.group(code, level, &noisy[places.clone()], &logits[places], gradient, scratch)
+            };
             for g in gradient {
                 *g *= scale;
             }
@@ -150,6 +160,7 @@ impl Loss<'_> {
         loss
     }
 
+    /// The loss of one group and its gradient, by any objective but cross-entropy.
     #[inline(always)]
     fn group(
         &self,
@@ -162,13 +173,6 @@ impl Loss<'_> {
     ) -> f64 {
         let k = x.len();
         let (lambda, alpha) = (self.levels.lambda(level), self.levels.log_alpha(level, k));
-        if self.objective == Objective::CrossEntropy {
-            gradient.copy_from_slice(logits);
-            concrete::softmax(gradient);
-            let loss = -f64::from(ln(gradient[code].max(f32::MIN_POSITIVE)));
-            gradient[code] -= 1.0;
-            return loss;
-        }
         let weight = if self.weighted { lambda * lambda * (k * k) as f32 } else { 1.0 };
         let (target, rest) = scratch.split_at_mut(k);
         concrete::noise_softmax(target, x, code, alpha, lambda);
