@@ -138,6 +138,7 @@ pub(crate) enum Start<'a> {
 /// `c = start + a·b`; a is [m, inner], b is [inner, `width`], c is [m, `width`] and stored row by row.
 ///
 /// Both sides are copied into panels on the way. The rows of a tile often lie a power of two apart, and would push each other out of the cache.
+#[expect(clippy::large_stack_arrays, reason = "80 KB of a stack of megabytes, so that nothing is allocated")]
 pub(crate) fn multiply(c: &mut [f32], width: usize, a: Strided<'_>, b: Strided<'_>, inner: usize, start: Start<'_>) {
     let (mut left, mut right) = ([0.0; ROWS * COPIED], [0.0; COPIED * PANEL]);
     simd(

@@ -16,12 +16,19 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::dialect::{self, Dialect, SAMPLE};
 use super::lines::{Lines, MAX_LINE, without_ending};
 use super::open::ending;
 use super::source::Source;
 use super::{Column, ReadOptions, ReadRows, Table, TextCells, Values};
 use crate::error::{Error, Place, Result};
+
+/// Bytes that are read at a time.
+const BLOCK: usize = 1 << 20;
+/// Bytes of a block that one thread splits at a time.
+const PIECE: usize = 1 << 17;
 
 /// One record: its cells, unquoted.
 #[derive(Default)]
@@ -141,29 +148,39 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Takes rows into `columns` for as long as their lines are plain, and notes their line numbers.
+    ///
+    /// A large block is cut into pieces at line ends, which are split in parallel. Whether a line end is one or lies within a quoted cell is not
+    /// known then, but a piece counts only if all before it were plain to their ends, and in those no cell is open.
     fn take_plain(&mut self, columns: &mut [TextCells], lines: &mut Vec<u64>, max_rows: usize) -> Result<()> {
         if lines.len() == max_rows {
             // Nobody may have to wait for a row that was not asked for.
             return Ok(());
         }
-        let (mut number, delimiter) = (self.lines.number(), self.delimiter);
+        let (number, delimiter, most) = (self.lines.number(), self.delimiter, max_rows - lines.len());
         let block = self.lines.buffered()?;
-        let (mut n_bytes, mut n_lines) = (0, 0);
-        let mut cells = Vec::with_capacity(columns.len());
-        while lines.len() < max_rows
-            && let Some(length) = plain_line(&block[n_bytes..], delimiter, &mut cells)
-            && cells.len() == columns.len()
-            && let Ok(line) = std::str::from_utf8(&block[n_bytes..n_bytes + length])
-        {
-            for (column, cell) in columns.iter_mut().zip(&cells) {
-                column.push(&line[cell.clone()]);
+        let (first, rest) = pieces(block, most);
+        let mut more = vec![(0, 0, vec![TextCells::default(); columns.len()]); rest.len()];
+        let (mut n_rows, mut n_bytes) = (0, 0);
+        rayon::join(
+            || (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most),
+            || {
+                more.par_iter_mut().zip(&rest).for_each(|((n_rows, n_bytes, columns), piece)| {
+                    (*n_rows, *n_bytes) = plain_rows(piece, delimiter, columns, most);
+                });
+            },
+        );
+        let mut whole = n_bytes == first.len();
+        for ((more_rows, more_bytes, cells), piece) in more.iter().zip(rest) {
+            if !whole {
+                break;
             }
-            number += 1;
-            lines.push(number);
-            n_bytes += length;
-            n_lines += 1;
+            n_rows += more_rows;
+            n_bytes += more_bytes;
+            columns.iter_mut().zip(cells).for_each(|(column, cells)| column.append(cells));
+            whole = *more_bytes == piece.len();
         }
-        self.lines.skip(n_bytes, n_lines);
+        lines.extend((1..=n_rows as u64).map(|row| number + row));
+        self.lines.skip(n_bytes, n_rows as u64);
         Ok(())
     }
 
@@ -192,6 +209,42 @@ impl<R: BufRead> Records<R> {
     fn place(&self, line: u64, column: usize) -> Place {
         Place { file: self.lines.file().to_owned(), line: Some(line), column: self.names.get(column).cloned() }
     }
+}
+
+/// A block cut at line ends into its first piece and the others; one piece where it is small or may hold more than `most` rows.
+fn pieces(block: &[u8], most: usize) -> (&[u8], Vec<&[u8]>) {
+    if block.len() < 2 * PIECE || rayon::current_num_threads() == 1 || n_lines(block) > most {
+        return (block, Vec::new());
+    }
+    let line_end = |from: usize| block[from..].iter().position(|&b| b == b'\n').map(|length| from + length + 1);
+    let mut cuts: Vec<usize> = (PIECE..block.len() - PIECE / 2).step_by(PIECE).filter_map(line_end).collect();
+    cuts.dedup();
+    let ends = cuts.iter().skip(1).copied().chain([block.len()]);
+    let rest = cuts.iter().zip(ends).map(|(start, end)| &block[*start..end]).collect();
+    (&block[..cuts.first().copied().unwrap_or(block.len())], rest)
+}
+
+/// How many lines end in a block; a byte counts up to 255 of them, so that the compiler can count many side by side.
+fn n_lines(block: &[u8]) -> usize {
+    block.chunks(255).map(|chunk| usize::from(chunk.iter().map(|b| u8::from(*b == b'\n')).sum::<u8>())).sum()
+}
+
+/// Takes up to `most` rows into `columns` for as long as their lines are plain; how many they are, and their length in bytes.
+fn plain_rows(block: &[u8], delimiter: u8, columns: &mut [TextCells], most: usize) -> (usize, usize) {
+    let (mut n_rows, mut n_bytes) = (0, 0);
+    let mut cells = Vec::with_capacity(columns.len());
+    while n_rows < most
+        && let Some(length) = plain_line(&block[n_bytes..], delimiter, &mut cells)
+        && cells.len() == columns.len()
+        && let Ok(line) = std::str::from_utf8(&block[n_bytes..n_bytes + length])
+    {
+        for (column, cell) in columns.iter_mut().zip(&cells) {
+            column.push(&line[cell.clone()]);
+        }
+        n_rows += 1;
+        n_bytes += length;
+    }
+    (n_rows, n_bytes)
 }
 
 /// Finds the cells of a plain line, and its length with its ending; `None` if the line is blank, cut or not plain.
@@ -248,7 +301,7 @@ impl CsvReader {
             sample = &sample[..end];
         }
         let dialect = dialect::find(sample, given, options.header)?;
-        let mut records = Records::new(&file, BufReader::with_capacity(1 << 16, source), dialect.delimiter);
+        let mut records = Records::new(&file, BufReader::with_capacity(BLOCK, source), dialect.delimiter);
         let mut record = Record::default();
         if !records.read(&mut record)? {
             return Err(empty(file));

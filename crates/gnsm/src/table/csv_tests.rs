@@ -24,6 +24,29 @@ fn quotes_line_breaks_and_exact_lines() {
     assert_eq!(texts(&csv("a,b\n5\" disk,1\n"), "a"), ["5\" disk"]);
 }
 
+/// Larger than a block, with a quoted cell that is longer than a piece and full of line breaks and commas.
+#[test]
+fn large_blocks_are_split_as_small_ones_are() {
+    let plain = (0..40_000).fold(String::new(), |text, i| text + &format!("{i},a{}\n", i % 7));
+    let lines = "x,y\n".repeat(PIECE / 2);
+    let text = format!("n,c\n{plain}-1,\"{lines}\"\n{plain}{plain}{plain}");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let table = pool.install(|| csv(&text));
+    assert_eq!(table.n_rows(), 160_001);
+    assert_eq!(texts(&table, "c")[40_000], lines);
+    for (row, number) in texts(&table, "n").iter().enumerate() {
+        let (expected, line) = match row {
+            0..40_000 => (row as i64, row as u64 + 2),
+            40_000 => (-1, 40_002),
+            _ => ((row as i64 - 40_001) % 40_000, row as u64 + 2 + PIECE as u64 / 2),
+        };
+        assert_eq!((number.as_str(), table.lines[row]), (expected.to_string().as_str(), line));
+    }
+    let broken = format!("{text}1,2,3\n{plain}");
+    let message = pool.install(|| error(broken.as_bytes()));
+    assert!(message.starts_with("input, line 225539: expected 2 fields, found 3"), "{message}");
+}
+
 #[test]
 fn header_only_has_columns_and_no_rows() {
     let table = csv("a,,c\n");

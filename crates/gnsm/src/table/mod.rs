@@ -142,6 +142,13 @@ impl TextCells {
         self.ends.push(self.bytes.len());
     }
 
+    /// Appends the cells of another.
+    pub fn append(&mut self, other: &Self) {
+        let before = self.bytes.len();
+        self.bytes.push_str(&other.bytes);
+        self.ends.extend(other.ends.iter().map(|end| before + end));
+    }
+
     /// The number of cells.
     pub fn len(&self) -> usize {
         self.ends.len()
