@@ -3,8 +3,8 @@
 //! They are trained by the same loop as GNSM ([`crate::train`]): batches of rows drawn at random, validation on held-out rows with the averaged
 //! weights, early stopping, the best weights kept.
 //!
-//! Inputs are scaled numbers and one-hot categories. A missing number is the mean, 0, and its absence is a category of its group; an unseen category
-//! leaves its group's places at 0.
+//! Inputs are scaled numbers and one-hot categories ([`Inputs`]), as they are or each place standardised. A missing number is the mean, 0, and its
+//! absence is a category of its group; an unseen category leaves its group's places at 0 (before they are standardised).
 //!
 //! A score s is no sum over cells, so reasons are integrated gradients (Sundararajan, Taly and Yan 2017) from the mean training row m to
 //! the row x: the part of place j is (xⱼ − mⱼ) ∫₀¹ ∂s/∂xⱼ(m + t(x − m)) dt, by the midpoint rule, and a cell has the parts of its places. They sum
@@ -14,6 +14,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::places;
+use crate::container::Tensors;
 use crate::embed::n_cells;
 use crate::encode::Encoded;
 use crate::error::{Error, Result};
@@ -133,11 +134,70 @@ pub(super) fn check_rows(training: &Encoded) -> Result<()> {
     Err(Error::fit("there are no rows to learn from", "give at least one"))
 }
 
-/// Writes a row as the first network sees it.
-fn fill_row(layout: &Layout, rows: &Encoded, row: usize, input: &mut [f32]) {
-    input.fill(0.0);
-    for (place, value) in places(layout, rows.codes(row), rows.numbers(row)) {
-        input[place] = value as f32;
+/// How rows are shown to the first network: (x − shift)·scale in each place.
+#[derive(Debug, Clone)]
+pub(super) struct Inputs {
+    pub layout: Layout,
+    shift: Vec<f32>,
+    scale: Vec<f32>,
+}
+
+impl Inputs {
+    /// Numbers and one-hots as they are.
+    pub fn plain(layout: &Layout) -> Self {
+        Self { layout: layout.clone(), shift: vec![0.0; layout.width()], scale: vec![1.0; layout.width()] }
+    }
+
+    /// Each place with mean 0 and deviation 1 over these rows; a place that never changes is only centred.
+    pub fn standardised(layout: &Layout, rows: &Encoded) -> Self {
+        let n = rows.n_rows().max(1) as f64;
+        let (mut sums, mut squares) = (vec![0.0; layout.width()], vec![0.0; layout.width()]);
+        for row in 0..rows.n_rows() {
+            for (place, value) in places(layout, rows.codes(row), rows.numbers(row)) {
+                sums[place] += value / n;
+                squares[place] += value * value / n;
+            }
+        }
+        let scale = |(mean, square): (&f64, &f64)| {
+            let variance = square - mean * mean;
+            if variance > 1e-12 { (1.0 / variance.sqrt()) as f32 } else { 1.0 }
+        };
+        Self {
+            layout: layout.clone(),
+            scale: sums.iter().zip(&squares).map(scale).collect(),
+            shift: sums.iter().map(|mean| *mean as f32).collect(),
+        }
+    }
+
+    pub fn save(&self, tensors: &mut Tensors) {
+        tensors.put("inputs.shift", self.shift.clone());
+        tensors.put("inputs.scale", self.scale.clone());
+    }
+
+    pub fn load(layout: &Layout, tensors: &mut Tensors) -> std::result::Result<Self, String> {
+        let width = layout.width();
+        let (shift, scale) = (tensors.take("inputs.shift", width)?, tensors.take("inputs.scale", width)?);
+        Ok(Self { layout: layout.clone(), shift, scale })
+    }
+
+    fn fill(&self, rows: &Encoded, row: usize, input: &mut [f32]) {
+        input.fill(0.0);
+        for (place, value) in places(&self.layout, rows.codes(row), rows.numbers(row)) {
+            input[place] = value as f32;
+        }
+        for ((x, shift), scale) in input.iter_mut().zip(&self.shift).zip(&self.scale) {
+            *x = (*x - shift) * scale;
+        }
+    }
+
+    /// The mean row, as the networks see rows.
+    pub fn mean(&self, rows: &Encoded) -> Vec<f32> {
+        let (mut input, mut sums) = (vec![0.0; self.layout.width()], vec![0.0; self.layout.width()]);
+        for row in 0..rows.n_rows() {
+            self.fill(rows, row, &mut input);
+            sums.iter_mut().zip(&input).for_each(|(sum, x)| *sum += f64::from(*x));
+        }
+        sums.iter().map(|sum| (sum / rows.n_rows().max(1) as f64) as f32).collect()
     }
 }
 
@@ -146,7 +206,7 @@ pub(super) fn learn<S: Stack>(
     stack: &S,
     parameters: Vec<f32>,
     config: &TrainingConfig,
-    layout: &Layout,
+    inputs: &Inputs,
     [training, validation]: [&Encoded; 2],
     run: Run<'_>,
 ) -> Result<Trained> {
@@ -155,7 +215,7 @@ pub(super) fn learn<S: Stack>(
     let mut learner = RowLearner {
         stack,
         parameters,
-        layout,
+        inputs,
         training,
         held_out,
         seed: run.seed,
@@ -169,7 +229,7 @@ pub(super) fn learn<S: Stack>(
 struct RowLearner<'a, S> {
     stack: &'a S,
     parameters: Vec<f32>,
-    layout: &'a Layout,
+    inputs: &'a Inputs,
     training: &'a Encoded,
     held_out: &'a Encoded,
     seed: u64,
@@ -187,12 +247,12 @@ impl<S: Stack> Learner for RowLearner<'_, S> {
     }
 
     fn compute_gradient(&mut self, step: u64) -> f64 {
-        let Self { stack, parameters, layout, training, seed, .. } = self;
+        let Self { stack, parameters, inputs, training, seed, .. } = self;
         let fill = |index: usize, tile: &mut StackTile| {
             let mut rng = stream(*seed, TRAINING, step, index as u64);
             for position in 0..tile.rows {
                 let row = (rng.next_u64() % training.n_rows() as u64) as usize;
-                fill_row(layout, training, row, tile.input(position));
+                inputs.fill(training, row, tile.input(position));
             }
             tile.dropout = Some(rng);
         };
@@ -204,8 +264,8 @@ impl<S: Stack> Learner for RowLearner<'_, S> {
     }
 
     fn validate(&mut self, parameters: &[f32]) -> f64 {
-        let (layout, rows) = (self.layout, self.held_out);
-        let results = self.reader.read(self.stack, parameters, |row, input| fill_row(layout, rows, row, input));
+        let (inputs, rows) = (self.inputs, self.held_out);
+        let results = self.reader.read(self.stack, parameters, |row, input| inputs.fill(rows, row, input));
         self.stack.loss(results, &mut [])
     }
 }
@@ -214,49 +274,39 @@ impl<S: Stack> Learner for RowLearner<'_, S> {
 pub(super) fn read_rows(
     stack: &impl Stack,
     parameters: &[f32],
-    layout: &Layout,
+    inputs: &Inputs,
     rows: &Encoded,
     mut take: impl FnMut(&[f64]),
 ) {
     for first in (0..rows.n_rows()).step_by(BLOCK) {
         let mut reader = StackReader::new(stack, BLOCK.min(rows.n_rows() - first));
-        take(reader.read(stack, parameters, |row, input| fill_row(layout, rows, first + row, input)));
+        take(reader.read(stack, parameters, |row, input| inputs.fill(rows, first + row, input)));
     }
-}
-
-/// The mean row, as the networks see rows.
-pub(super) fn mean_row(layout: &Layout, rows: &Encoded) -> Vec<f32> {
-    let mut sums = vec![0.0; layout.width()];
-    for row in 0..rows.n_rows() {
-        for (place, value) in places(layout, rows.codes(row), rows.numbers(row)) {
-            sums[place] += value;
-        }
-    }
-    sums.iter().map(|sum| (sum / rows.n_rows().max(1) as f64) as f32).collect()
 }
 
 /// The part of each cell of each row by integrated gradients, [rows, cells]; `slope` is the score's gradient in the results.
 pub(super) fn parts(
     stack: &impl Stack,
     parameters: &[f32],
-    layout: &Layout,
+    inputs: &Inputs,
     mean: &[f32],
     rows: &Encoded,
     slope: impl Fn(&[f64], &mut [f64]) + Sync,
 ) -> Vec<f64> {
     const { assert!(TILE.is_multiple_of(POINTS)) };
     let fill = |row: usize, point: usize, input: &mut [f32]| {
-        fill_row(layout, rows, row, input);
+        inputs.fill(rows, row, input);
         let t = (point as f32 + 0.5) / POINTS as f32;
         for (x, m) in input.iter_mut().zip(mean) {
             *x = m + t * (*x - m);
         }
     };
     let sums = sum_input_gradients(stack, parameters, (rows.n_rows(), POINTS), fill, slope);
+    let layout = &inputs.layout;
     let mut parts = Vec::with_capacity(rows.n_rows() * n_cells(layout));
     let mut input = vec![0.0; layout.width()];
     for (row, sums) in sums.chunks_exact(layout.width()).enumerate() {
-        fill_row(layout, rows, row, &mut input);
+        inputs.fill(rows, row, &mut input);
         let part = |place: usize| f64::from(input[place] - mean[place]) * sums[place] / POINTS as f64;
         parts.extend((0..layout.n_numbers()).map(part));
         parts.extend(layout.groups().map(|places| places.map(part).sum::<f64>()));
@@ -279,4 +329,27 @@ pub(super) fn add_unseen(parts: &mut [f64], layout: &Layout, rows: &Encoded, amo
 pub(super) fn bases(scores: &[f64], parts: &[f64], n_cells: usize) -> Vec<f64> {
     let rest = |(score, parts): (&f64, &[f64])| score - parts.iter().sum::<f64>();
     scores.iter().zip(parts.chunks_exact(n_cells)).map(rest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: the number has mean 2 and variance 1, the first category half of the rows, the second group never changes.
+    #[test]
+    fn standardised_places_have_mean_0_and_deviation_1() {
+        let layout = Layout::new(1, vec![2, 1]);
+        let rows = Encoded::new(4, vec![0, 0, 1, 0, 0, 0, 1, 0], vec![1.0, 1.0, 3.0, 3.0]);
+        let inputs = Inputs::standardised(&layout, &rows);
+        let shown = |rows: &Encoded, row| {
+            let mut input = [9.0; 4];
+            inputs.fill(rows, row, &mut input);
+            input
+        };
+        assert_eq!(shown(&rows, 0), [-1.0, 1.0, -1.0, 0.0]);
+        assert_eq!(shown(&rows, 3), [1.0, -1.0, 1.0, 0.0]);
+        assert_eq!(inputs.mean(&rows), [0.0; 4]);
+        let strange = Encoded::new(1, vec![UNSEEN, 0], vec![f32::NAN]);
+        assert_eq!(shown(&strange, 0), [-2.0, -1.0, -1.0, 0.0]);
+    }
 }

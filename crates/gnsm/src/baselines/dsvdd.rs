@@ -12,7 +12,8 @@
 //! A network that maps every row to c has no loss of the first kind: the sphere collapses, and scores mean nothing. Against it:
 //!
 //! - The encoder has no biases, with which a constant map is easy (Ruff et al., proposition 2), and an unbounded activation (proposition 3). With
-//!   one-hot groups, which sum to 1, a constant can still be learned, so this is not enough.
+//!   one-hot groups, which sum to 1, a constant could still be learned; each place is standardised by the training rows, as PyOD does it, so
+//!   that they sum to nothing known. It also makes a rare category a large number: 1/√p for a share p of the rows.
 //! - c is the mean of φ over training rows at the first weights; a coordinate nearer to 0 than 0.1 is moved to ±0.1, since zero weights
 //!   map everything to 0 (proposition 1).
 //! - The decoder must tell rows apart from their codes.
@@ -25,7 +26,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::deep::{self, DeepTraining};
+use super::deep::{self, DeepTraining, Inputs};
 use super::{check_row_count, unseen_surprise};
 use crate::container::Tensors;
 use crate::detector::{Detector, Split};
@@ -199,7 +200,7 @@ impl Stack for Sphere {
 #[derive(Debug, Clone)]
 pub struct Dsvdd {
     config: DsvddConfig,
-    layout: Layout,
+    inputs: Inputs,
     sphere: Sphere,
     parameters: Vec<f32>,
     /// The mean training row, where reasons start from.
@@ -240,22 +241,23 @@ impl Dsvdd {
         let parameters = deep::initial_parameters(&sphere, run.seed);
         // Scoring does without the decoder.
         let mut scoring = Sphere::new(config, layout.width(), false);
-        let (centre, _) = code_moments(&scoring, &parameters, layout, training);
+        let inputs = Inputs::standardised(layout, training);
+        let (centre, _) = code_moments(&scoring, &parameters, &inputs, training);
         scoring.centre = centre.into_iter().map(away_from_zero).collect();
         sphere.centre.clone_from(&scoring.centre);
         let held_out = if validation.n_rows() > 0 { validation } else { training };
-        let spread = |parameters: &[f32]| code_moments(&scoring, parameters, layout, held_out).1;
+        let spread = |parameters: &[f32]| code_moments(&scoring, parameters, &inputs, held_out).1;
         let before = spread(&parameters);
         let rows = [training, validation];
         let Trained { parameters, curve, ending } =
-            deep::learn(&sphere, parameters, &config.training.config(), layout, rows, run)?;
+            deep::learn(&sphere, parameters, &config.training.config(), &inputs, rows, run)?;
         let spread = [before, spread(&parameters)];
         let mut fitted = Self {
             config: config.clone(),
-            layout: layout.clone(),
+            mean: inputs.mean(training),
+            inputs,
             sphere: scoring,
             parameters,
-            mean: deep::mean_row(layout, training),
             unit: 0.0,
             n_rows: (training.n_rows() + validation.n_rows()) as f64,
             spread,
@@ -297,7 +299,7 @@ impl Dsvdd {
     fn distances(&self, rows: &Encoded) -> Vec<f64> {
         let mut distances = Vec::with_capacity(rows.n_rows());
         let (sphere, n_codes) = (&self.sphere, self.sphere.n_codes());
-        deep::read_rows(sphere, &self.parameters, &self.layout, rows, |results| {
+        deep::read_rows(sphere, &self.parameters, &self.inputs, rows, |results| {
             distances.extend(results.chunks_exact(n_codes + 1).map(|row| sphere.distance(&row[..n_codes])));
         });
         distances
@@ -311,6 +313,7 @@ impl Dsvdd {
         tensors.put("network.parameters", self.parameters.clone());
         tensors.put("centre", self.sphere.centre.clone());
         tensors.put("mean", self.mean.clone());
+        self.inputs.save(tensors);
         serde_json::to_value(Stored {
             config: self.config.clone(),
             unit: self.unit,
@@ -337,21 +340,22 @@ impl Dsvdd {
         let parameters = tensors.take("network.parameters", deep::n_parameters(&sphere))?;
         sphere.centre = tensors.take("centre", sphere.n_codes())?;
         let mean = tensors.take("mean", layout.width())?;
-        Ok(Self { config, layout: layout.clone(), sphere, parameters, mean, unit, n_rows, spread, curve, ending })
+        let inputs = Inputs::load(layout, tensors)?;
+        Ok(Self { config, inputs, sphere, parameters, mean, unit, n_rows, spread, curve, ending })
     }
 }
 
 /// The mean code of some rows, and the variance around it summed over the coordinates.
-fn code_moments(sphere: &Sphere, parameters: &[f32], layout: &Layout, rows: &Encoded) -> (Vec<f64>, f64) {
+fn code_moments(sphere: &Sphere, parameters: &[f32], inputs: &Inputs, rows: &Encoded) -> (Vec<f64>, f64) {
     let (n_codes, n) = (sphere.n_codes(), rows.n_rows().max(1) as f64);
     let mut mean = vec![0.0; n_codes];
-    deep::read_rows(sphere, parameters, layout, rows, |results| {
+    deep::read_rows(sphere, parameters, inputs, rows, |results| {
         for row in results.chunks_exact(n_codes + 1) {
             mean.iter_mut().zip(row).for_each(|(mean, z)| *mean += z / n);
         }
     });
     let mut variance = 0.0;
-    deep::read_rows(sphere, parameters, layout, rows, |results| {
+    deep::read_rows(sphere, parameters, inputs, rows, |results| {
         for row in results.chunks_exact(n_codes + 1) {
             variance += row.iter().zip(&mean).map(|(z, mean)| (z - mean) * (z - mean)).sum::<f64>() / n;
         }
@@ -374,14 +378,14 @@ impl Detector for Dsvdd {
     }
 
     fn split(&self, rows: &Encoded) -> Split {
-        let (n_cells, sphere) = (n_cells(&self.layout), &self.sphere);
+        let (n_cells, sphere) = (n_cells(&self.inputs.layout), &self.sphere);
         let slope = |results: &[f64], d: &mut [f64]| {
             for ((d, z), c) in d.iter_mut().zip(results).zip(&sphere.centre) {
                 *d = 2.0 * (z - c);
             }
         };
-        let mut parts = deep::parts(sphere, &self.parameters, &self.layout, &self.mean, rows, slope);
-        deep::add_unseen(&mut parts, &self.layout, rows, self.of_unseen());
+        let mut parts = deep::parts(sphere, &self.parameters, &self.inputs, &self.mean, rows, slope);
+        deep::add_unseen(&mut parts, &self.inputs.layout, rows, self.of_unseen());
         Split { base: deep::bases(&self.score(rows), &parts, n_cells), parts, n_cells }
     }
 }

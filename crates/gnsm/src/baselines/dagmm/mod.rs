@@ -31,7 +31,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use super::deep::{self, DeepTraining};
+use super::deep::{self, DeepTraining, Inputs};
 use super::{check_row_count, unseen_surprise};
 use crate::container::Tensors;
 use crate::density::GaussianMixture;
@@ -330,7 +330,7 @@ impl Stack for Compression {
 #[derive(Debug, Clone)]
 pub struct Dagmm {
     config: DagmmConfig,
-    layout: Layout,
+    inputs: Inputs,
     compression: Compression,
     parameters: Vec<f32>,
     mixture: GaussianMixture,
@@ -363,12 +363,13 @@ impl Dagmm {
         config.validate()?;
         deep::check_rows(training)?;
         let compression = Compression::new(config, layout.width());
+        let inputs = Inputs::plain(layout);
         let parameters = deep::initial_parameters(&compression, run.seed);
         let (rows, loop_config) = ([training, validation], config.training.config());
         let Trained { parameters, curve, ending } =
-            deep::learn(&compression, parameters, &loop_config, layout, rows, run)?;
+            deep::learn(&compression, parameters, &loop_config, &inputs, rows, run)?;
         let (mut latent, mut memberships) = (Vec::new(), Vec::new());
-        deep::read_rows(&compression, &parameters, layout, training, |results| {
+        deep::read_rows(&compression, &parameters, &inputs, training, |results| {
             let (block, block_memberships) = compression.members(results);
             latent.extend(block);
             memberships.extend(block_memberships);
@@ -376,11 +377,11 @@ impl Dagmm {
         let (mixture, _) = compression.as_members(&latent, &memberships).mixture(config.regularisation)?;
         Ok(Self {
             config: config.clone(),
-            layout: layout.clone(),
+            mean: inputs.mean(training),
+            inputs,
             compression,
             parameters,
             mixture,
-            mean: deep::mean_row(layout, training),
             n_rows: (training.n_rows() + validation.n_rows()) as f64,
             curve,
             ending,
@@ -432,7 +433,17 @@ impl Dagmm {
         mixture.validate()?;
         let parameters = tensors.take("network.parameters", deep::n_parameters(&compression))?;
         let mean = tensors.take("mean", layout.width())?;
-        Ok(Self { config, layout: layout.clone(), compression, parameters, mixture, mean, n_rows, curve, ending })
+        Ok(Self {
+            config,
+            inputs: Inputs::plain(layout),
+            compression,
+            parameters,
+            mixture,
+            mean,
+            n_rows,
+            curve,
+            ending,
+        })
     }
 }
 
@@ -440,7 +451,7 @@ impl Detector for Dagmm {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
         let mut scores = Vec::with_capacity(rows.n_rows());
         let (n_results, dimension) = (self.compression.n_results(), self.compression.dimension());
-        deep::read_rows(&self.compression, &self.parameters, &self.layout, rows, |results| {
+        deep::read_rows(&self.compression, &self.parameters, &self.inputs, rows, |results| {
             let latent: Vec<f64> = results.chunks_exact(n_results).flat_map(|row| &row[..dimension]).copied().collect();
             scores.extend(self.mixture.log_likelihoods(&latent).into_iter().map(|likelihood| -likelihood));
         });
@@ -452,14 +463,14 @@ impl Detector for Dagmm {
     }
 
     fn split(&self, rows: &Encoded) -> Split {
-        let (n_cells, dimension) = (n_cells(&self.layout), self.compression.dimension());
+        let (n_cells, dimension) = (n_cells(&self.inputs.layout), self.compression.dimension());
         let slope = |results: &[f64], d: &mut [f64]| {
             d.fill(0.0);
             let gradient = self.mixture.gradient(&results[..dimension]);
             d.iter_mut().zip(gradient).for_each(|(d, slope)| *d = -slope);
         };
-        let mut parts = deep::parts(&self.compression, &self.parameters, &self.layout, &self.mean, rows, slope);
-        deep::add_unseen(&mut parts, &self.layout, rows, unseen_surprise(self.n_rows));
+        let mut parts = deep::parts(&self.compression, &self.parameters, &self.inputs, &self.mean, rows, slope);
+        deep::add_unseen(&mut parts, &self.inputs.layout, rows, unseen_surprise(self.n_rows));
         Split { base: deep::bases(&self.score(rows), &parts, n_cells), parts, n_cells }
     }
 }
