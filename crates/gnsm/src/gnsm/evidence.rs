@@ -21,7 +21,8 @@
 //!   couplings; a model of all pairs has P = Σ_{a<b} (K_a − 1)(K_b − 1) parameters and costs ½·P·log n: w = max(0, 1 − ½·P·log n / (n·g)).
 //! - u, of many rows against few, is n/(n + 2000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
 //! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
-//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(v − ½)}).
+//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(v − ½)}). Where less than a hundredth is left for the others, they have a millionth, and
+//!   only tell rows of one length apart.
 //!
 //! The fourth asks the patterns themselves: by which share do they make the training rows shorter than single values do? Below a fortieth they say
 //! what values say, less well, and q is 0; above, they may have seen couplings that a small table cannot prove to a network, and q = ½·(1 − u).
@@ -53,6 +54,8 @@ const MANY_ROWS: f64 = 2000.0;
 const SMALLEST_SAVING: f64 = 1.0 / 40.0;
 /// A weight that is not worth the work.
 const NEGLIGIBLE: f64 = 0.01;
+/// The weight of what would be negligible beside patterns: it tells rows of one length apart.
+const TIE: f64 = 1e-6;
 /// Places of an encoded row beyond which principal components take too long.
 const WIDEST_RESIDUAL: usize = 1024;
 
@@ -278,14 +281,16 @@ impl Weights {
         let (cost, evidence) = (0.25 * (all * all - squares) * n_rows.ln(), n_rows * gain);
         let couplings = if evidence > cost { 1.0 - cost / evidence } else { 0.0 };
         let explained = if gain > 0.0 { gain / at_a_glance } else { 0.0 };
-        let kinds = 1.0 / (1.0 + (-STEEPNESS * (explained - 0.5)).exp());
+        let others = 1.0 / (1.0 + (STEEPNESS * (explained - 0.5)).exp());
+        let others = if others < NEGLIGIBLE { others.min(TIE) } else { others };
+        let kinds = 1.0 - others;
         let many = n_rows / (n_rows + MANY_ROWS);
         let beside = if saving > SMALLEST_SAVING { 0.5 * (1.0 - many) } else { 0.0 };
-        let patterns = kinds + (1.0 - kinds) * ((1.0 - couplings) * beside + couplings * (1.0 - many));
-        let doubt = (1.0 - kinds) * couplings * many;
+        let patterns = kinds + others * ((1.0 - couplings) * beside + couplings * (1.0 - many));
+        let doubt = others * couplings * many;
         let residual = if 0.5 * doubt > NEGLIGIBLE { 0.5 * doubt } else { 0.0 };
         Self {
-            values: (1.0 - kinds) * (1.0 - couplings) * (1.0 - beside),
+            values: others * (1.0 - couplings) * (1.0 - beside),
             doubt: doubt - residual,
             residual,
             patterns: if patterns > NEGLIGIBLE { patterns } else { 0.0 },
@@ -376,8 +381,10 @@ mod tests {
     fn patterns_take_over_where_the_rest_tells_half_of_a_row_or_rows_are_few() {
         let sizes = [3, 2, 4];
         let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &sizes, 0.0);
-        let kinds = 1.0 / (1.0 + (-6.0f64).exp());
-        assert!((weights(0.8, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.6");
+        let kinds = 1.0 / (1.0 + (-2.4f64).exp());
+        assert!((weights(0.92, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.54");
+        let nearly_all = weights(0.8, 1_000_000_000);
+        assert!(nearly_all.doubt > 0.9e-6 && nearly_all.patterns > 1.0 - 1.1e-6, "v = 0.6: {nearly_all:?}");
         let even = weights(1.6, 2000);
         assert!((even.doubt + even.residual - even.patterns).abs() < 0.05, "{even:?}");
         assert_eq!(even.doubt, even.residual);
