@@ -66,7 +66,7 @@ impl MaskGnsmConfig {
             network: NetworkSize { channels: 32, multipliers: vec![1, 2, 3], blocks: 1, fold: 2 },
             training: TrainingConfig {
                 batch: 16,
-                steps: 800,
+                steps: 1600,
                 epochs: 0,
                 hidden: 0.1,
                 learning_rate: 1e-3,
