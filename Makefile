@@ -37,10 +37,11 @@ check-gpu:
 	cargo check -p gnsm-burn --features vulkan
 	cargo check -p gnsm-burn --features cuda
 
-# The classic detectors beside scikit-learn and PyOD: parity, then speed.
+# The classic detectors beside scikit-learn, PyOD and coupled-biased-random-walks: parity, then speed.
 bench-baselines: target/venv
 	cargo build --release -p gnsm-bench --example rivals
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py parity $${GNSM_SHARED:-../shared}/data/tabular
+	target/venv/bin/python crates/gnsm-bench/reference/rivals.py walks $${GNSM_SHARED:-../shared}/data/tabular
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py speed $${GNSM_SHARED:-../shared}/data/tabular
 
 # Speed and memory beside PyTorch and pyarrow; `ARGUMENTS="--only step --threads 1"` repeats one figure.
@@ -56,4 +57,6 @@ target/venv-speed: crates/gnsm-bench/reference/requirements-speed.txt
 target/venv: crates/gnsm-bench/reference/requirements.txt
 	python3 -m venv target/venv
 	target/venv/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements.txt
+	# Pins other versions of the same libraries, and works with these.
+	target/venv/bin/pip install --quiet --no-deps coupled-biased-random-walks==2.1.1
 	touch target/venv

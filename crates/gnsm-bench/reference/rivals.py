@@ -1,6 +1,7 @@
 """Runs gnsm's classic detectors beside scikit-learn and PyOD on the same splits, with the same settings.
 
     rivals.py parity DATA    mean AUROC over the sets of isolation-forest on one-hots and of gmm, and AP, beside scikit-learn's
+    rivals.py walks DATA     AUROC and AP of cbrw beside the package coupled-biased-random-walks
     rivals.py deep DATA      AP and AUROC of dsvdd beside PyOD's DeepSVDD, with its decoder or without, inputs standardised or not; needs PyTorch
     rivals.py speed DATA     seconds to fit and score on bank and census, and how many times faster gnsm is
 
@@ -38,20 +39,26 @@ class Rows:
             folder = pathlib.Path(folder)
             shape = json.loads((folder / "shape.json").read_text())
             self.fit, self.test = (one_hot(folder, name, **shape) for name in ("fit", "test"))
+            self.fit_codes, self.test_codes = (codes(folder, name, shape["sizes"]) for name in ("fit", "test"))
+            self.sizes = shape["sizes"]
             self.labels = np.fromfile(folder / "labels", dtype=np.uint8)
             self.scores = [np.fromfile(folder / f"scores.{i}", dtype="<f8") for i in range(len(methods))]
             self.seconds = [sum(json.loads(line).values()) for line in lines]
 
 
+def codes(folder, name, sizes):
+    return np.fromfile(folder / f"{name}.codes", dtype="<u4").reshape(-1, len(sizes))
+
+
 def one_hot(folder, name, sizes, numbers):
     """Numbers, 0 where missing, then one-hots, all 0 where unseen."""
-    codes = np.fromfile(folder / f"{name}.codes", dtype="<u4").reshape(-1, len(sizes))
-    values = np.fromfile(folder / f"{name}.numbers", dtype="<f4").reshape(len(codes), numbers)
-    rows = np.zeros((len(codes), numbers + sum(sizes)))
+    categories = codes(folder, name, sizes)
+    values = np.fromfile(folder / f"{name}.numbers", dtype="<f4").reshape(len(categories), numbers)
+    rows = np.zeros((len(categories), numbers + sum(sizes)))
     rows[:, :numbers] = np.nan_to_num(values)
     for group, size in enumerate(sizes):
-        known = np.flatnonzero(codes[:, group] < size)
-        rows[known, numbers + sum(sizes[:group]) + codes[known, group]] = 1
+        known = np.flatnonzero(categories[:, group] < size)
+        rows[known, numbers + sum(sizes[:group]) + categories[known, group]] = 1
     return rows
 
 
@@ -82,6 +89,29 @@ def parity(data, seeds=5):
             print(f"| {path.stem} | {name} | " + " | ".join(cells + ["–"] * (4 - len(cells))) + " |", flush=True)
     cells = [f"{mean:.2f}" for mean in np.mean(means, 0)]
     print(f"| mean | AUROC | {cells[0]} | {cells[1]} | | |")
+
+
+def walks(data, sets=("bank", "chess", "cmc", "probe", "solar", "u2r"), seeds=1):
+    """On the test rows without unseen categories, of which the package makes nothing."""
+    from coupled_biased_random_walks import CBRW
+
+    def records(rows):
+        return [{str(column): int(code) for column, code in enumerate(row)} for row in rows]
+
+    print("| set | seed | correlation of the scores | AUROC | package | AP | package |\n|---|---|---|---|---|---|---|")
+    for name in sets:
+        for seed in range(seeds):
+            rows = Rows(data / f"{name}.parquet", seed, [method("cbrw")])
+            known = (rows.test_codes < np.array(rows.sizes)).all(1)
+            rival = CBRW()
+            rival.add_observations(records(rows.fit_codes))
+            rival.fit()
+            distinct, which = np.unique(rows.test_codes[known], axis=0, return_inverse=True)
+            both = rows.scores[0][known], rival.score(records(distinct))[which.ravel()]
+            figures = [f"{np.corrcoef(*both)[0, 1]:.6f}"]
+            for metric in (roc_auc_score, average_precision_score):
+                figures += [f"{100 * metric(rows.labels[known], scores):.2f}" for scores in both]
+            print(f"| {name} | {seed} | " + " | ".join(figures) + " |", flush=True)
 
 
 def deep(data, sets=("bank", "solar", "cmc"), seeds=1, layers=(256, 128, 32), steps=600):
@@ -147,4 +177,5 @@ def speed(data, sets=("bank", "census"), names=("isolation-forest", "ecod", "gmm
 
 if __name__ == "__main__":
     task, folder, *choices = sys.argv[1:]
-    {"parity": parity, "deep": deep, "speed": speed}[task](pathlib.Path(folder), *[choice.split(",") for choice in choices])
+    tasks = {"parity": parity, "walks": walks, "deep": deep, "speed": speed}
+    tasks[task](pathlib.Path(folder), *[choice.split(",") for choice in choices])

@@ -40,7 +40,7 @@ pub use list::read_list;
 pub use model::{MaskFitOptions, MaskModel, MaskReport};
 pub use quality::{Distances, Quality, compare};
 pub use ranking::{Association, ImageTable, associate};
-pub use read::{MaskFolder, image_file, png_of_image, read_image, read_mask};
+pub use read::{MaskFolder, image_file, image_from_bytes, mask_from_bytes, png_of_image, read_image, read_mask};
 pub use sample::{Preparation, Sample};
 
 /// The label of void pixels unless told otherwise.

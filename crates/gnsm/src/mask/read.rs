@@ -59,13 +59,22 @@ pub fn image_file(folder: &Path, name: &str) -> Result<PathBuf> {
 
 /// Reads a mask.
 pub fn read_mask(path: &Path) -> Result<Mask> {
-    mask_of_png(&read(path)?).map_err(|(problem, advice)| bad(path, problem, advice))
+    mask_from_bytes(path, &read(path)?)
 }
 
 /// Reads an image.
 pub fn read_image(path: &Path) -> Result<Image> {
-    let bytes = read(path)?;
-    let image = if bytes.starts_with(&[0xff, 0xd8]) { image_of_jpeg(&bytes) } else { image_of_png(&bytes) };
+    image_from_bytes(path, &read(path)?)
+}
+
+/// A mask from the bytes of a file, which errors name.
+pub fn mask_from_bytes(path: &Path, bytes: &[u8]) -> Result<Mask> {
+    mask_of_png(bytes).map_err(|(problem, advice)| bad(path, problem, advice))
+}
+
+/// An image from the bytes of a file, which errors name.
+pub fn image_from_bytes(path: &Path, bytes: &[u8]) -> Result<Image> {
+    let image = if bytes.starts_with(&[0xff, 0xd8]) { image_of_jpeg(bytes) } else { image_of_png(bytes) };
     image.map_err(|(problem, advice)| bad(path, problem, advice))
 }
 
