@@ -54,9 +54,9 @@ target/venv-speed: crates/gnsm-bench/reference/requirements-speed.txt
 	target/venv-speed/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements-speed.txt
 	touch target/venv-speed
 
+# coupled-biased-random-walks pins other versions of the same libraries, and works with these.
 target/venv: crates/gnsm-bench/reference/requirements.txt
 	python3 -m venv target/venv
 	target/venv/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements.txt
-	# Pins other versions of the same libraries, and works with these.
 	target/venv/bin/pip install --quiet --no-deps coupled-biased-random-walks==2.1.1
 	touch target/venv

@@ -4,20 +4,21 @@
 //! transposed where the backward pass wants it so, and every tile of rows then uses it as it is; a general library would copy it again in every product.
 //!
 //! Each element of a product is one chain of fused multiply-adds over the inner dimension, in its order, whatever the blocks are: the number of
-//! rows, the panels and the instruction set do not change a bit of it. What it is added to comes last. Where the right side is copied on the way
+//! rows, the panels and the instruction set do not change a bit of it. What it is added to comes last. Where both sides are copied on the way
 //! ([`multiply`]), a chain has at most 128 links, and the chains are summed in their order.
 
 use std::hint::black_box;
 use std::ops::Range;
 
 use super::math::{add, simd};
+use super::pieces::SLICE;
 
 /// Columns of a panel: two AVX-512 registers, four of AVX2.
 const PANEL: usize = 32;
 /// Rows of a panel that are copied at a time where it was not made before.
 const COPIED: usize = 128;
-/// Rows of the left side that are copied at a time.
-const ROWS: usize = 128;
+/// Rows of the left side that are copied at a time: a piece of a weight gradient, so that its right side is copied once.
+const ROWS: usize = SLICE;
 
 /// A matrix of any strides: element (i, j) is `values[i·row + j·column]`.
 #[derive(Clone, Copy)]
