@@ -21,7 +21,7 @@
 //!   couplings; a model of all pairs has P = Σ_{a<b} (K_a − 1)(K_b − 1) parameters and costs ½·P·log n: w = max(0, 1 − ½·P·log n / (n·g)).
 //! - u, of many rows against few, is n/(n + 2000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
 //! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
-//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(v − ½)}). Where less than a hundredth is left for the others, they have a millionth, and
+//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(v − ½)}). Where less than a hundredth is left for the others, they have a billionth, and
 //!   only tell rows of one length apart.
 //!
 //! The fourth asks the patterns themselves: by which share do they make the training rows shorter than single values do? Below a fortieth they say
@@ -55,7 +55,7 @@ const SMALLEST_SAVING: f64 = 1.0 / 40.0;
 /// A weight that is not worth the work.
 const NEGLIGIBLE: f64 = 0.01;
 /// The weight of what would be negligible beside patterns: it tells rows of one length apart.
-const TIE: f64 = 1e-6;
+const TIE: f64 = 1e-9;
 /// Places of an encoded row beyond which principal components take too long.
 const WIDEST_RESIDUAL: usize = 1024;
 
@@ -384,7 +384,7 @@ mod tests {
         let kinds = 1.0 / (1.0 + (-2.4f64).exp());
         assert!((weights(0.92, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.54");
         let nearly_all = weights(0.8, 1_000_000_000);
-        assert!(nearly_all.doubt > 0.9e-6 && nearly_all.patterns > 1.0 - 1.1e-6, "v = 0.6: {nearly_all:?}");
+        assert!(nearly_all.doubt > 0.9e-9 && nearly_all.patterns > 1.0 - 1.1e-9, "v = 0.6: {nearly_all:?}");
         let even = weights(1.6, 2000);
         assert!((even.doubt + even.residual - even.patterns).abs() < 0.05, "{even:?}");
         assert_eq!(even.doubt, even.residual);

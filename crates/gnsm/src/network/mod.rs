@@ -7,6 +7,7 @@
 
 mod conditioning;
 mod dense;
+mod folded;
 pub mod math;
 mod norm;
 mod optimiser;

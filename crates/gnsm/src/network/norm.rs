@@ -43,7 +43,7 @@ macro_rules! with_activation {
     };
 }
 
-/// What the backward pass needs again, for a tile of rows.
+/// What the backward pass needs again, for a tile of rows; of no rows where there is none.
 pub(crate) struct Kept {
     /// x̂, [rows, width].
     pub normalised: Vec<f32>,
@@ -80,7 +80,7 @@ fn activate_with(act: impl Fn(f32) -> (f32, f32), out: &mut [f32], x: &[f32], sl
     );
 }
 
-/// `out = act(gain·x̂ + shift)`.
+/// `out = act(gain·x̂ + shift)`, and what the backward pass needs, as far as there is room for it.
 pub(crate) fn forward(
     activation: Activation,
     out: &mut [f32],
@@ -104,25 +104,26 @@ fn forward_with(
     simd(
         #[inline(always)]
         || {
-            let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
-            let kept = kept
-                .normalised
-                .chunks_exact_mut(width)
-                .zip(kept.slope.chunks_exact_mut(width))
-                .zip(&mut kept.reciprocal);
             // Lengths that the compiler knows leave nothing to check in the loops, and nothing to do one at a time.
             let (gain, shift) = (&gain[..width], &shift[..width]);
-            for ((out, x), ((normalised, slope), reciprocal)) in rows.zip(kept) {
-                let (out, x, normalised, slope) =
-                    (&mut out[..width], &x[..width], &mut normalised[..width], &mut slope[..width]);
+            for (row, (out, x)) in out.chunks_exact_mut(width).zip(x.chunks_exact(width)).enumerate() {
+                let (out, x) = (&mut out[..width], &x[..width]);
                 let mean = sum_by(x, |x| x) / width as f32;
                 let variance = sum_by(x, |x| (x - mean) * (x - mean)) / width as f32;
-                *reciprocal = 1.0 / (variance + EPSILON).sqrt();
+                let reciprocal = 1.0 / (variance + EPSILON).sqrt();
+                let Some(kept_reciprocal) = kept.reciprocal.get_mut(row) else {
+                    for i in 0..width {
+                        out[i] = act(((x[i] - mean) * reciprocal).mul_add(gain[i], shift[i])).0;
+                    }
+                    continue;
+                };
+                *kept_reciprocal = reciprocal;
+                let normalised = &mut kept.normalised[row * width..][..width];
+                let slope = &mut kept.slope[row * width..][..width];
                 for i in 0..width {
-                    let centred = (x[i] - mean) * *reciprocal;
-                    let u = centred.mul_add(gain[i], shift[i]);
+                    let centred = (x[i] - mean) * reciprocal;
                     normalised[i] = centred;
-                    (out[i], slope[i]) = act(u);
+                    (out[i], slope[i]) = act(centred.mul_add(gain[i], shift[i]));
                 }
             }
         },

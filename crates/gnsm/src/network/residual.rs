@@ -10,15 +10,18 @@
 //! ```
 //!
 //! Only L levels exist, so γ and β are computed once per level and looked up for each row, and the weights are put in the order of
-//! their use once ([`super::panels`]). Rows go through in tiles
+//! their use once ([`super::panels`]); for scoring, a block's two layers are one ([`super::folded`]). Rows go through in tiles
 //! of [`TILE`]: a tile is what one thread works on, small enough for its activations to stay in the cache. Every
 //! product over rows has exactly that shape, whatever the size of the batch or the number of threads.
+
+use std::sync::OnceLock;
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::conditioning::Conditioning;
+use super::folded::Folded;
 use super::math::simd;
 use super::norm::{self, Activation};
 use super::panels::{Panels, Start};
@@ -43,6 +46,8 @@ pub struct ResidualNetwork {
     pub(super) conditioning: Conditioning,
     /// The dense weights in the order in which [`Self::forward`] uses them; follows from the parameters.
     panels: Vec<Panels>,
+    /// The blocks at each level, once scoring has asked for it; nothing if the network is too large for that.
+    folded: Vec<OnceLock<Folded>>,
 }
 
 impl ResidualNetwork {
@@ -96,6 +101,11 @@ impl ResidualNetwork {
             frequencies,
             parameters,
             films: vec![0.0; size.depth * ends.levels * 2 * size.width],
+            folded: if Folded::fits(size.depth, ends.levels, size.width) {
+                vec![OnceLock::new(); ends.levels]
+            } else {
+                Vec::new()
+            },
         };
         network.refresh();
         network
@@ -141,12 +151,18 @@ impl ResidualNetwork {
         let parameters = &self.parameters;
         self.conditioning.forward(&self.slots, parameters, &mut self.films);
         self.panels.par_iter_mut().with_max_len(1).for_each(|panels| panels.fill(parameters));
+        self.folded.iter_mut().for_each(|folded| drop(folded.take()));
     }
 
-    /// The logits of one tile of rows, all filled in by the caller in `tile.inputs` and `tile.levels`.
-    pub(super) fn forward(&self, tile: &mut Tile) {
+    /// The blocks at `level` with one layer each, if the network is small enough.
+    pub(super) fn folded(&self, level: usize) -> Option<&Folded> {
+        Some(self.folded.get(level)?.get_or_init(|| Folded::new(self, level)))
+    }
+
+    /// The logits of one tile of rows, all filled in by the caller in `tile.inputs` and `tile.levels`; by the blocks of `folded`, if given.
+    pub(super) fn forward(&self, tile: &mut Tile, folded: Option<&Folded>) {
         let weights = |range: &std::ops::Range<usize>| &self.parameters[range.clone()];
-        let (slots, depth) = (&self.slots, self.size.depth);
+        let (slots, NetworkSize { width, depth, .. }) = (&self.slots, self.size);
         let bias = Start::Bias(weights(&slots.projection_bias));
         self.panels[0].multiply(&mut tile.stream, &tile.inputs, bias);
         for (index, block) in slots.blocks.iter().enumerate() {
@@ -160,6 +176,11 @@ impl ResidualNetwork {
                 weights(&block.shift),
                 &mut kept.norm,
             );
+            if let Some(folded) = folded {
+                let stream_and_bias = Start::ResultAndBias(&folded.biases[index * width..][..width]);
+                folded.panels[index].multiply(&mut tile.stream, &kept.activated, stream_and_bias);
+                continue;
+            }
             let bias = Start::Bias(weights(&block.bias_1));
             self.panels[1 + 2 * index].multiply(&mut kept.hidden, &kept.activated, bias);
             film(&mut tile.scratch, &kept.hidden, &tile.levels, self.films_of(index));
@@ -197,6 +218,8 @@ impl ResidualNetwork {
         take: impl Fn(&mut [f32], usize, usize, &mut [f32]) + Sync,
     ) {
         let Ends { inputs, outputs, .. } = self.ends;
+        // Before the tiles, which would wait for each other.
+        levels.clone().into_par_iter().for_each(|level| _ = self.folded(level));
         out.par_chunks_mut(TILE * per_row).enumerate().for_each_init(
             || Tile::for_inference(self.size, self.ends),
             |tile, (index, out)| {
@@ -212,7 +235,7 @@ impl ResidualNetwork {
                             }
                         },
                     );
-                    self.forward(tile);
+                    self.forward(tile, self.folded(level));
                     simd(
                         #[inline(always)]
                         || {

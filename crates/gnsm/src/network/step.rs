@@ -65,7 +65,7 @@ impl Evaluator {
             losses.par_iter_mut().zip(&mut self.lanes).enumerate().with_max_len(1).for_each(|(lane, (loss, tile))| {
                 tile.rows = TILE;
                 task.perturb(0, round * lanes + lane, tile);
-                network.forward(tile);
+                network.forward(tile, None);
                 task.loss(tile);
                 *loss = tile.loss;
             });
@@ -139,7 +139,7 @@ impl Trainer {
         let network = &self.network;
         self.tiles.par_iter_mut().enumerate().with_max_len(1).for_each(|(index, tile)| {
             task.perturb(step, index, tile);
-            network.forward(tile);
+            network.forward(tile, None);
             task.loss(tile);
             let used = tile.rows * network.ends().outputs;
             tile.d_logits[used..].fill(0.0);

@@ -107,6 +107,32 @@ fn logits_loss_and_gradients_agree_with_pytorch() {
 }
 
 #[test]
+fn folded_blocks_say_the_same() {
+    let network = network();
+    let logits = |level: usize, folded: Option<&super::folded::Folded>| {
+        let mut tile = Tile::for_inference(SIZE, ENDS);
+        tile.levels.fill(level as u32);
+        tile.inputs.iter_mut().enumerate().for_each(|(i, x)| *x = input(i / ENDS.inputs, i % ENDS.inputs));
+        network.forward(&mut tile, folded);
+        tile.logits
+    };
+    for level in 0..ENDS.levels {
+        let folded = network.folded(level);
+        assert!(folded.is_some());
+        for (plain, folded) in logits(level, None).iter().zip(logits(level, folded)) {
+            assert!((plain - folded).abs() < 2e-6, "{plain} {folded}");
+        }
+    }
+    let paper = ResidualNetwork::new(
+        NetworkSize { width: 1024, depth: 1, embedding: 2 },
+        Ends { inputs: 1, outputs: 1, levels: 20 },
+        None,
+        &mut rand_chacha::ChaCha8Rng::seed_from_u64(1),
+    );
+    assert!(paper.folded(0).is_none(), "too large to fold");
+}
+
+#[test]
 fn every_tensor_passes_finite_differences() {
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(3);
     let mut base = ResidualNetwork::new(SIZE, ENDS, None, &mut rng);

@@ -68,7 +68,8 @@ impl Tile {
 
     fn with(size: NetworkSize, ends: Ends, kept_blocks: usize, sums: usize, loss: bool) -> Self {
         let hidden = || vec![0.0; TILE * size.width];
-        let only_training = || vec![0.0; if sums > 0 { TILE * size.width } else { 0 }];
+        let trained_rows = if sums > 0 { TILE } else { 0 };
+        let only_training = || vec![0.0; trained_rows * size.width];
         let only_loss = |n: usize| vec![0.0; if loss { n } else { 0 }];
         Self {
             rows: TILE,
@@ -84,14 +85,14 @@ impl Tile {
             scratch: hidden(),
             blocks: (0..kept_blocks)
                 .map(|_| BlockKept {
-                    norm: Kept::new(TILE, size.width),
+                    norm: Kept::new(trained_rows, size.width),
                     activated: hidden(),
                     hidden: hidden(),
                     d_output: only_training(),
                     d_hidden: only_training(),
                 })
                 .collect(),
-            head_norm: Kept::new(TILE, size.width),
+            head_norm: Kept::new(trained_rows, size.width),
             head_activated: hidden(),
             d_stream: only_training(),
             sums: vec![0.0; sums],
