@@ -199,6 +199,7 @@ fn read(model: &Path, file: &Path) -> Outcome {
             while let Some(batch) = reader.next_batch(BATCH)? {
                 let encoded: Encoded = encoder.encode(&batch)?;
                 rows += encoded.n_rows();
+                reader.recycle(batch);
             }
         }
         Ok(json!({ "seconds": start.elapsed().as_secs_f64() / n as f64, "rows": rows / n }))

@@ -17,12 +17,14 @@ use crate::codes::Codes;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, UNSEEN};
 use crate::schema::{ColumnSchema, Kind, Schema, list, not_a_number, parse_number};
-use crate::table::{Column, MISSING, Table, Values, is_missing};
+use crate::table::{Column, Table, Values, is_missing};
 
 /// |z| up to which a number stays as it is.
 const STRAIGHT: f64 = 10.0;
 /// The largest |z|.
 const LARGEST: f64 = 20.0;
+/// Rows that one thread puts together at a time.
+const PIECE: usize = 4096;
 /// Rows needed before a change of a column's kind is called one.
 const ENOUGH_TO_JUDGE: usize = 20;
 
@@ -249,33 +251,105 @@ impl Encoder {
 
     /// Encodes all rows of a batch.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
-        let n_rows = table.n_rows();
-        let parts: Vec<(Vec<u32>, Vec<f32>)> = self
-            .columns
-            .par_iter()
-            .map(|column| {
-                let schema = self.schema_of(column);
-                match table.column(&schema.name) {
-                    Some(cells) => encode_column(table, cells, schema, column),
-                    None => Ok((vec![column.missing; n_rows], vec![f32::NAN; n_rows])),
-                }
+        let (n_rows, n_groups, n_numbers) = (table.n_rows(), self.layout.n_groups(), self.layout.n_numbers());
+        let columns: Vec<Cells<'_>> =
+            self.columns.iter().map(|column| self.cells(table, column)).collect::<Result<_>>()?;
+        let numeric: Vec<&Cells<'_>> =
+            self.columns.iter().zip(&columns).filter(|(column, _)| column.number.is_some()).map(|(_, c)| c).collect();
+        let numbers = row_by_row(n_rows, n_numbers, |number, row| numeric[number].number(table, row))?;
+        let codes = row_by_row(n_rows, n_groups, |group, row| {
+            let column = &self.columns[group];
+            Ok(match column.number {
+                Some(number) if numbers[row * n_numbers + number].is_nan() => column.missing,
+                Some(_) => PRESENT,
+                None => columns[group].code(column, row),
             })
-            .collect::<Result<_>>()?;
-        let (n_groups, n_numbers) = (self.layout.n_groups(), self.layout.n_numbers());
-        let mut codes = vec![0; n_rows * n_groups];
-        let mut numbers = vec![0.0; n_rows * n_numbers];
-        for (column, (column_codes, column_numbers)) in self.columns.iter().zip(parts) {
-            for (row, code) in column_codes.into_iter().enumerate() {
-                codes[row * n_groups + column.group] = code;
-            }
-            if let Some(number) = column.number {
-                for (row, value) in column_numbers.into_iter().enumerate() {
-                    numbers[row * n_numbers + number] = value;
-                }
-            }
-        }
+        })?;
         Ok(Encoded { n_rows, n_groups, n_numbers, codes, numbers })
     }
+
+    /// The cells of a used column.
+    fn cells<'a>(&self, table: &'a Table, column: &EncodedColumn) -> Result<Cells<'a>> {
+        let schema = self.schema_of(column);
+        let Some(cells) = table.column(&schema.name) else { return Ok(Cells::Absent) };
+        Ok(match (&schema.kind, &cells.values) {
+            (_, Values::Unsupported { type_name, .. }) => {
+                let problem = format!("type {type_name} cannot be scored");
+                return Err(Error::data(table.place(0, &cells.name), problem, "give it the type it had in training"));
+            }
+            (Kind::Numeric { mean, scale, .. }, _) => Cells::Numeric { cells, mean: *mean, scale: *scale },
+            (_, Values::Category { codes, names }) => {
+                // Each distinct name is looked up once, not once per row.
+                Cells::Named { codes, translated: names.iter().map(|name| column.code_of(name)).collect() }
+            }
+            (_, values) => Cells::Words(values),
+        })
+    }
+}
+
+impl EncodedColumn {
+    #[inline(always)]
+    fn code_of(&self, text: &str) -> u32 {
+        self.codes.get(text).copied().unwrap_or(UNSEEN)
+    }
+}
+
+/// The cells of a used column in a batch.
+enum Cells<'a> {
+    /// No row has it.
+    Absent,
+    /// Numbers.
+    Numeric { cells: &'a Column, mean: f64, scale: f64 },
+    /// Categories by their index, and their codes in the model.
+    Named { codes: &'a [u32], translated: Vec<u32> },
+    /// Categories as text, or as numbers.
+    Words(&'a Values),
+}
+
+impl Cells<'_> {
+    /// The code of a category.
+    #[inline(always)]
+    fn code(&self, column: &EncodedColumn, row: usize) -> u32 {
+        match self {
+            Self::Named { codes, translated } => translated.get(codes[row] as usize).copied().unwrap_or(column.missing),
+            Self::Words(Values::Text(cells)) if is_missing(cells.get(row)) => column.missing,
+            Self::Words(Values::Text(cells)) => column.code_of(cells.get(row)),
+            Self::Words(values) => values.text(row).map_or(column.missing, |text| column.code_of(&text)),
+            Self::Numeric { .. } | Self::Absent => column.missing,
+        }
+    }
+
+    /// A scaled number, NaN if it is missing.
+    fn number(&self, table: &Table, row: usize) -> Result<f32> {
+        let Self::Numeric { cells, mean, scale } = self else { return Ok(f32::NAN) };
+        let value = match &cells.values {
+            Values::Number { values, .. } => values[row],
+            values => match values.text(row) {
+                None => f64::NAN,
+                Some(text) => parse_number(&text).ok_or_else(|| not_a_number(table, cells, row, &text))?,
+            },
+        };
+        Ok(if value.is_nan() { f32::NAN } else { scaled(value, *mean, *scale) })
+    }
+}
+
+/// A cell for each row and column, row by row, in parallel; the error of the first rows that have one.
+fn row_by_row<T: Clone + Default + Send>(
+    n_rows: usize,
+    n_columns: usize,
+    cell: impl Fn(usize, usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut cells = vec![T::default(); n_rows * n_columns];
+    let pieces = cells.par_chunks_mut((PIECE * n_columns).max(1)).enumerate().map(|(piece, cells)| {
+        for column in 0..n_columns {
+            for (place, row) in cells[column..].iter_mut().step_by(n_columns).zip(piece * PIECE..) {
+                *place = cell(column, row)?;
+            }
+        }
+        Ok(())
+    });
+    pieces.collect::<Vec<Result<()>>>().into_iter().collect::<Result<()>>()?;
+    Ok(cells)
 }
 
 /// A column of words that now holds nothing but unknown numbers is not a file full of anomalies but another file.
@@ -304,55 +378,6 @@ fn check_kind(table: &Table, column: &Column, schema: &ColumnSchema, encoded: &E
     Ok(())
 }
 
-fn encode_column(
-    table: &Table,
-    cells: &Column,
-    schema: &ColumnSchema,
-    column: &EncodedColumn,
-) -> Result<(Vec<u32>, Vec<f32>)> {
-    if let Values::Unsupported { type_name, .. } = &cells.values {
-        let place = table.place(0, &cells.name);
-        return Err(Error::data(
-            place,
-            format!("type {type_name} cannot be scored"),
-            "give it the type it had in training",
-        ));
-    }
-    let Kind::Numeric { mean, scale, .. } = schema.kind else {
-        return Ok((encode_categories(&cells.values, column), Vec::new()));
-    };
-    let mut codes = Vec::with_capacity(table.n_rows());
-    let mut numbers = Vec::with_capacity(table.n_rows());
-    for row in 0..table.n_rows() {
-        let value = match &cells.values {
-            Values::Number { values, .. } => Some(values[row]).filter(|value| !value.is_nan()),
-            values => match values.text(row) {
-                None => None,
-                Some(text) => Some(parse_number(&text).ok_or_else(|| not_a_number(table, cells, row, &text))?),
-            },
-        };
-        codes.push(if value.is_some() { PRESENT } else { column.missing });
-        numbers.push(value.map_or(f32::NAN, |value| scaled(value, mean, scale)));
-    }
-    Ok((codes, numbers))
-}
-
-fn encode_categories(values: &Values, column: &EncodedColumn) -> Vec<u32> {
-    let code_of = |text: &str| column.codes.get(text).copied().unwrap_or(UNSEEN);
-    match values {
-        // Each distinct name is looked up once, not once per row.
-        Values::Category { codes, names } => {
-            let translated: Vec<u32> = names.iter().map(|name| code_of(name)).collect();
-            let translate = |code: &u32| if *code == MISSING { column.missing } else { translated[*code as usize] };
-            codes.iter().map(translate).collect()
-        }
-        Values::Text(cells) => {
-            cells.iter().map(|text| if is_missing(text) { column.missing } else { code_of(text) }).collect()
-        }
-        _ => (0..values.len()).map(|row| values.text(row).map_or(column.missing, |text| code_of(&text))).collect(),
-    }
-}
-
 /// z, straight up to ±10, logarithmic from there, at most ±20.
 pub(crate) fn scaled(value: f64, mean: f64, scale: f64) -> f32 {
     // Halves first: the difference of two finite numbers may not be finite.
@@ -370,107 +395,5 @@ pub(crate) fn unscaled(z: f64, mean: f64, scale: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::schema::ColumnChoices;
-    use crate::table::TextCells;
-
-    fn table(columns: &[(&str, &[String])]) -> Table {
-        let columns: Vec<Column> = columns
-            .iter()
-            .map(|(name, cells)| {
-                let mut text = TextCells::default();
-                for cell in *cells {
-                    text.push(cell);
-                }
-                Column { name: (*name).to_owned(), values: Values::Text(text) }
-            })
-            .collect();
-        let n_rows = columns[0].values.len() as u64;
-        Table { file: "f".into(), columns, lines: (2..2 + n_rows).collect(), rows_may_omit_columns: false }
-    }
-
-    fn encoder(table: &Table) -> Encoder {
-        let rows: Vec<usize> = (0..table.n_rows()).collect();
-        Encoder::new(Schema::learn(table, &rows, &ColumnChoices::default()).expect("a schema"))
-    }
-
-    fn texts(cells: &[&str]) -> Vec<String> {
-        cells.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn missing_and_unseen_are_told_apart() {
-        let learned = table(&[("c", &texts(&["a", "b", "", "a"])), ("x", &texts(&["1.5", "2.5", "3.5", "4.5"]))]);
-        let encoder = encoder(&learned);
-        assert_eq!((encoder.layout().n_numbers(), encoder.layout().size(0), encoder.layout().size(1)), (1, 3, 1));
-        let rows = encoder.encode(&table(&[("x", &texts(&["", "3"])), ("c", &texts(&["new", "?"]))])).expect("encoded");
-        assert_eq!(rows.codes(0), [UNSEEN, UNSEEN], "a new category; a number that was never missing before");
-        assert_eq!(rows.codes(1), [2, 0], "missing is a category here");
-        assert!(rows.numbers(0)[0].is_nan() && rows.numbers(1)[0] == 0.0);
-    }
-
-    #[test]
-    fn rare_categories_share_a_place_and_stay_known() {
-        let mut cells: Vec<String> = (0..600).map(|i| format!("c{i}")).collect();
-        cells.extend((0..600 * 2).map(|i| format!("c{}", i % 500)));
-        let learned = table(&[("c", &cells)]);
-        let encoder = encoder(&learned);
-        assert_eq!(encoder.layout().size(0), 501);
-        let rows = encoder.encode(&table(&[("c", &texts(&["c7", "c550", "c700"]))])).expect("encoded");
-        assert_eq!((rows.codes(1)[0], rows.codes(2)[0]), (500, UNSEEN));
-        assert_eq!(encoder.category_name(&encoder.columns()[0], 500), "(rare)");
-    }
-
-    #[test]
-    fn absurd_numbers_stay_in_bounds() {
-        for (value, expected) in [(f64::INFINITY, 20.0), (f64::NEG_INFINITY, -20.0), (1e308, 20.0), (5.0, 5.0)] {
-            assert!((scaled(value, 0.0, 1.0) - expected).abs() < 1e-6, "{value}");
-        }
-        assert!(scaled(f64::MAX, f64::MIN, 1.0).is_finite());
-    }
-
-    proptest! {
-        #[test]
-        fn scaling_is_monotone_bounded_and_reversible(a in -1e6..1e6f64, b in -1e6..1e6f64, scale in 1e-3..1e3f64) {
-            let (low, high) = if a < b { (a, b) } else { (b, a) };
-            prop_assert!(scaled(low, 1.0, scale) <= scaled(high, 1.0, scale));
-            let z = f64::from(scaled(a, 1.0, scale));
-            prop_assert!(z.abs() <= 20.0);
-            if z.abs() < 19.9 {
-                let back = unscaled(z, 1.0, scale);
-                prop_assert!((back - a).abs() <= 1e-3 * a.abs().max(scale), "{a} {back}");
-            }
-        }
-
-        #[test]
-        fn a_row_is_encoded_by_itself_whatever_its_neighbours(
-            cells in prop::collection::vec(("[abc ?é]{0,2}", prop::option::of(-5.0..5.0f64)), 3..40),
-            order in any::<u64>(),
-        ) {
-            let words: Vec<String> = cells.iter().map(|(word, _)| word.clone()).collect();
-            let numbers: Vec<String> = cells.iter().map(|(_, n)| n.map_or(String::new(), |n| format!("{n:.2}"))).collect();
-            let whole = table(&[("word", &words), ("number", &numbers)]);
-            let encoder = encoder(&whole);
-            let encoded = encoder.encode(&whole).expect("encoded");
-            let row = (order % cells.len() as u64) as usize;
-            let single = table(&[("number", &numbers[row..=row]), ("word", &words[row..=row])]);
-            let alone = encoder.encode(&single).expect("encoded");
-            prop_assert_eq!(alone.codes(0), encoded.codes(row));
-            prop_assert_eq!(bytemuck::cast_slice::<f32, u32>(alone.numbers(0)), bytemuck::cast_slice::<f32, u32>(encoded.numbers(row)));
-        }
-
-        #[test]
-        fn distinct_rows_stand_for_all(codes in prop::collection::vec(0..3u32, 2..60)) {
-            let rows = Encoded::new(codes.len() / 2, codes[..codes.len() / 2 * 2].to_vec(), vec![]);
-            let (firsts, of_row) = rows.distinct();
-            for (row, which) in of_row.iter().enumerate() {
-                prop_assert_eq!(rows.codes(row), rows.codes(firsts[*which as usize]));
-            }
-            let unique: HashSet<&[u32]> = (0..rows.n_rows()).map(|row| rows.codes(row)).collect();
-            prop_assert_eq!(unique.len(), firsts.len());
-        }
-    }
-}
+#[path = "encode_tests.rs"]
+mod tests;

@@ -62,6 +62,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         }
         sink.write(score(&model, &batch, n_reasons, sink.rows)?)?;
         counter.add(batch.n_rows() as u64);
+        reader.recycle(batch);
         if interrupt::requested() {
             return Ok(Outcome::Interrupted);
         }

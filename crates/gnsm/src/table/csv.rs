@@ -45,11 +45,21 @@ pub(super) struct Records<R> {
     delimiter: u8,
     /// The columns' names, once known, for messages.
     names: Vec<String>,
+    /// Room for what is split in parallel, used again by each block.
+    pieces: Vec<Piece>,
+}
+
+/// The plain rows at the beginning of a piece of a block.
+#[derive(Clone, Default)]
+struct Piece {
+    n_rows: usize,
+    n_bytes: usize,
+    columns: Vec<TextCells>,
 }
 
 impl<R: BufRead> Records<R> {
     pub(super) fn new(file: &str, input: R, delimiter: u8) -> Self {
-        Self { lines: Lines::new(file, input), delimiter, names: Vec::new() }
+        Self { lines: Lines::new(file, input), delimiter, names: Vec::new(), pieces: Vec::new() }
     }
 
     /// Reads the next record into `record`; `false` at the end.
@@ -157,28 +167,36 @@ impl<R: BufRead> Records<R> {
             return Ok(());
         }
         let (number, delimiter, most) = (self.lines.number(), self.delimiter, max_rows - lines.len());
+        let n_columns = columns.len();
         let block = self.lines.buffered()?;
         let (first, rest) = pieces(block, most);
-        let mut more = vec![(0, 0, vec![TextCells::default(); columns.len()]); rest.len()];
+        self.pieces.resize_with(self.pieces.len().max(rest.len()), Piece::default);
+        let more = &mut self.pieces[..rest.len()];
         let (mut n_rows, mut n_bytes) = (0, 0);
         rayon::join(
             || (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most),
             || {
-                more.par_iter_mut().zip(&rest).for_each(|((n_rows, n_bytes, columns), piece)| {
-                    (*n_rows, *n_bytes) = plain_rows(piece, delimiter, columns, most);
+                more.par_iter_mut().zip(&rest).for_each(|(piece, bytes)| {
+                    piece.columns.resize_with(n_columns, TextCells::default);
+                    piece.columns.iter_mut().for_each(TextCells::clear);
+                    (piece.n_rows, piece.n_bytes) = plain_rows(bytes, delimiter, &mut piece.columns, most);
                 });
             },
         );
         let mut whole = n_bytes == first.len();
-        for ((more_rows, more_bytes, cells), piece) in more.iter().zip(rest) {
+        let mut n_pieces = 0;
+        for (piece, bytes) in more.iter().zip(rest) {
             if !whole {
                 break;
             }
-            n_rows += more_rows;
-            n_bytes += more_bytes;
-            columns.iter_mut().zip(cells).for_each(|(column, cells)| column.append(cells));
-            whole = *more_bytes == piece.len();
+            n_rows += piece.n_rows;
+            n_bytes += piece.n_bytes;
+            n_pieces += 1;
+            whole = piece.n_bytes == bytes.len();
         }
+        columns.par_iter_mut().enumerate().for_each(|(index, column)| {
+            more[..n_pieces].iter().for_each(|piece| column.append(&piece.columns[index]));
+        });
         lines.extend((1..=n_rows as u64).map(|row| number + row));
         self.lines.skip(n_bytes, n_rows as u64);
         Ok(())
@@ -283,6 +301,8 @@ pub(super) struct CsvReader {
     record: Record,
     /// Whether `record` holds a row that was not given out yet: the first one, if there is no header.
     pending: bool,
+    /// Columns of batches that came back.
+    spare: Vec<TextCells>,
 }
 
 impl CsvReader {
@@ -307,7 +327,7 @@ impl CsvReader {
             return Err(empty(file));
         }
         records.names = column_names(&file, &record, dialect.header)?;
-        Ok(Self { records, dialect, record, pending: !dialect.header })
+        Ok(Self { records, dialect, record, pending: !dialect.header, spare: Vec::new() })
     }
 
     fn next_record(&mut self) -> Result<bool> {
@@ -338,7 +358,8 @@ impl CsvReader {
 
 impl ReadRows for CsvReader {
     fn next_rows(&mut self, max_rows: usize) -> Result<Option<Table>> {
-        let mut cells = vec![TextCells::default(); self.records.names.len()];
+        let mut cells = std::mem::take(&mut self.spare);
+        cells.resize_with(self.records.names.len(), TextCells::default);
         let mut lines = Vec::new();
         while lines.len() < max_rows && self.next_record()? {
             lines.push(self.record.line);
@@ -351,6 +372,16 @@ impl ReadRows for CsvReader {
             return Ok(None);
         }
         Ok(Some(self.table(cells, lines)))
+    }
+
+    fn recycle(&mut self, batch: Table) {
+        self.spare.clear();
+        for column in batch.columns {
+            if let Values::Text(mut cells) = column.values {
+                cells.clear();
+                self.spare.push(cells);
+            }
+        }
     }
 
     fn no_rows(&self) -> Table {

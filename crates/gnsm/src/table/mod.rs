@@ -57,6 +57,9 @@ trait ReadRows: Send {
     /// The columns as far as they are known before the first row.
     fn no_rows(&self) -> Table;
 
+    /// Takes back a batch that is done with.
+    fn recycle(&mut self, _batch: Table) {}
+
     /// How the file is written, where that was to be found out.
     fn dialect(&self) -> Option<Dialect> {
         None

@@ -140,6 +140,11 @@ impl TableReader {
         batch
     }
 
+    /// Takes back a batch that is done with; the next one may use its memory again.
+    pub fn recycle(&mut self, batch: Table) {
+        self.rows.recycle(batch);
+    }
+
     /// The format, given or found.
     pub fn format(&self) -> Format {
         self.format

@@ -19,16 +19,17 @@ pub(super) fn error_of(bytes: &[u8], options: &ReadOptions) -> String {
     }
 }
 
-/// The same, put together from batches of `max_rows`.
+/// The same, put together from batches of `max_rows`, each in the memory of the one before.
 pub(super) fn batches(bytes: &[u8], options: &ReadOptions, max_rows: usize) -> Result<Table> {
     let mut reader = TableReader::from_reader("input", Box::new(Cursor::new(bytes.to_vec())), options)?;
     let mut all: Option<Table> = None;
     while let Some(batch) = reader.next_batch(max_rows)? {
         assert!((1..=max_rows).contains(&batch.n_rows()));
         match &mut all {
-            Some(all) => all.append(batch)?,
-            None => all = Some(batch),
+            Some(all) => all.append(batch.clone())?,
+            None => all = Some(batch.clone()),
         }
+        reader.recycle(batch);
     }
     Ok(all.unwrap_or_else(|| read(bytes, options).unwrap()))
 }
