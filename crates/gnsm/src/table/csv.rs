@@ -47,10 +47,12 @@ pub(super) struct Records<R> {
     names: Vec<String>,
     /// Room for what is split in parallel, used again by each block.
     pieces: Vec<Piece>,
+    /// Whether the last rows were plain up to the end of their block, so that splitting the next one in parallel is worth it.
+    is_plain: bool,
 }
 
 /// The plain rows at the beginning of a piece of a block.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Piece {
     n_rows: usize,
     n_bytes: usize,
@@ -59,7 +61,7 @@ struct Piece {
 
 impl<R: BufRead> Records<R> {
     pub(super) fn new(file: &str, input: R, delimiter: u8) -> Self {
-        Self { lines: Lines::new(file, input), delimiter, names: Vec::new(), pieces: Vec::new() }
+        Self { lines: Lines::new(file, input), delimiter, names: Vec::new(), pieces: Vec::new(), is_plain: true }
     }
 
     /// Reads the next record into `record`; `false` at the end.
@@ -160,7 +162,8 @@ impl<R: BufRead> Records<R> {
     /// Takes rows into `columns` for as long as their lines are plain, and notes their line numbers.
     ///
     /// A large block is cut into pieces at line ends, which are split in parallel. Whether a line end is one or lies within a quoted cell is not
-    /// known then, but a piece counts only if all before it were plain to their ends, and in those no cell is open.
+    /// known then, but a piece counts only if all before it were plain to their ends, and in those no cell is open. Where the last rows were not plain,
+    /// one thread goes on by itself: it stops at the next such row, and most of a parallel effort would be lost.
     fn take_plain(&mut self, columns: &mut [TextCells], lines: &mut Vec<u64>, max_rows: usize) -> Result<()> {
         if lines.len() == max_rows {
             // Nobody may have to wait for a row that was not asked for.
@@ -169,34 +172,39 @@ impl<R: BufRead> Records<R> {
         let (number, delimiter, most) = (self.lines.number(), self.delimiter, max_rows - lines.len());
         let n_columns = columns.len();
         let block = self.lines.buffered()?;
-        let (first, rest) = pieces(block, most);
-        self.pieces.resize_with(self.pieces.len().max(rest.len()), Piece::default);
-        let more = &mut self.pieces[..rest.len()];
+        let (first, rest) = if self.is_plain { pieces(block, most) } else { (block, Vec::new()) };
         let (mut n_rows, mut n_bytes) = (0, 0);
-        rayon::join(
-            || (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most),
-            || {
-                more.par_iter_mut().zip(&rest).for_each(|(piece, bytes)| {
-                    piece.columns.resize_with(n_columns, TextCells::default);
-                    piece.columns.iter_mut().for_each(TextCells::clear);
-                    (piece.n_rows, piece.n_bytes) = plain_rows(bytes, delimiter, &mut piece.columns, most);
-                });
-            },
-        );
-        let mut whole = n_bytes == first.len();
-        let mut n_pieces = 0;
-        for (piece, bytes) in more.iter().zip(rest) {
-            if !whole {
-                break;
+        if rest.is_empty() {
+            (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most);
+        } else {
+            self.pieces.resize_with(self.pieces.len().max(rest.len()), Piece::default);
+            let more = &mut self.pieces[..rest.len()];
+            rayon::join(
+                || (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most),
+                || {
+                    more.par_iter_mut().zip(&rest).for_each(|(piece, bytes)| {
+                        piece.columns.resize_with(n_columns, TextCells::default);
+                        piece.columns.iter_mut().for_each(TextCells::clear);
+                        (piece.n_rows, piece.n_bytes) = plain_rows(bytes, delimiter, &mut piece.columns, most);
+                    });
+                },
+            );
+            let mut whole = n_bytes == first.len();
+            let mut n_pieces = 0;
+            for (piece, bytes) in more.iter().zip(rest) {
+                if !whole {
+                    break;
+                }
+                n_rows += piece.n_rows;
+                n_bytes += piece.n_bytes;
+                n_pieces += 1;
+                whole = piece.n_bytes == bytes.len();
             }
-            n_rows += piece.n_rows;
-            n_bytes += piece.n_bytes;
-            n_pieces += 1;
-            whole = piece.n_bytes == bytes.len();
+            columns.par_iter_mut().enumerate().for_each(|(index, column)| {
+                more[..n_pieces].iter().for_each(|piece| column.append(&piece.columns[index]));
+            });
         }
-        columns.par_iter_mut().enumerate().for_each(|(index, column)| {
-            more[..n_pieces].iter().for_each(|piece| column.append(&piece.columns[index]));
-        });
+        self.is_plain = n_rows == most || n_bytes + PIECE > block.len();
         lines.extend((1..=n_rows as u64).map(|row| number + row));
         self.lines.skip(n_bytes, n_rows as u64);
         Ok(())
