@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::layout::Layout;
 use gnsm::mask::Sample;
 use gnsm::network::Optimiser;

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::container::Tensors;
 use gnsm::error::{Error, Result};
 use gnsm::mask::{MaskDetector, MaskMethod, Sample, Setup};

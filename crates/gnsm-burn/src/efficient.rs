@@ -5,10 +5,10 @@
 //! picture shows (*squeeze and excitation*). Group norm stands in for batch norm, so that a score does not depend on a batch. As Ruff et al. 2018
 //! ask of a network for Deep SVDD, nothing in it can say a constant: there is no bias, and norms learn neither gain nor shift.
 
-use burn::tensor::Tensor;
-use burn::tensor::activation::{sigmoid, silu};
-use burn::tensor::module::conv2d;
-use burn::tensor::ops::ConvOptions;
+use burn_tensor::Tensor;
+use burn_tensor::activation::{sigmoid, silu};
+use burn_tensor::module::conv2d;
+use burn_tensor::ops::ConvOptions;
 use serde::{Deserialize, Serialize};
 
 use crate::layers::{Convolution, Norm};

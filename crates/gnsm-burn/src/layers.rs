@@ -2,8 +2,8 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use burn::tensor::activation::softmax;
-use burn::tensor::{Device, Tensor};
+use burn_tensor::activation::softmax;
+use burn_tensor::{Device, Tensor};
 
 use crate::ops::{Direction, convolve, normalise, resample};
 use crate::weights::{Plan, Start, Weights};

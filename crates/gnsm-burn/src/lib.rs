@@ -22,7 +22,7 @@ mod weights;
 
 use std::sync::LazyLock;
 
-use burn::tensor::Device;
+use burn_tensor::Device;
 use gnsm::mask::{MaskMethod, REFERENCES};
 
 pub use config::{MaskGnsmConfig, MaskHead};

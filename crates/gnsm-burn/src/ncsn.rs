@@ -4,8 +4,8 @@
 //! features. On the way down, the input itself is brought to every size and added in (*progressive input*); on the way up, every size has
 //! its say in the output (*progressive output*). Resampling goes through a filter everywhere.
 
-use burn::tensor::activation::silu;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn_tensor::activation::silu;
+use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::error::{Error, Result};
 use gnsm::noise::{fill_normal, stream};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn_tensor::{Device, Gradients, Tensor, TensorData};
 use gnsm::network::math::add;
 use gnsm::noise::{fill_normal, stream};
 use rayon::prelude::*;

@@ -2,14 +2,14 @@
 
 use std::fmt::Debug;
 
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::tensor::FloatTensor;
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::{DType, Shape, Tensor, TensorData};
-use burn_flex::FlexTensor;
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::NoCheckpointing;
+use burn_autodiff::grads::Gradients;
+use burn_autodiff::ops::{Backward, Ops, OpsKind};
+use burn_backend::tensor::FloatTensor;
+use burn_flex::{Flex, FlexTensor};
+use burn_tensor::{DType, Shape, Tensor, TensorData};
 
 /// Numbers and how they lie: the last axis runs fastest.
 #[derive(Debug, Clone, Copy)]

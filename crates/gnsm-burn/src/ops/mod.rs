@@ -15,10 +15,10 @@ mod resampling;
 #[cfg(test)]
 mod tests;
 
-use burn::tensor::Tensor;
-use burn::tensor::activation::silu;
-use burn::tensor::module::{conv_transpose2d, conv2d};
-use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
+use burn_tensor::Tensor;
+use burn_tensor::activation::silu;
+use burn_tensor::module::{conv_transpose2d, conv2d};
+use burn_tensor::ops::{ConvOptions, ConvTransposeOptions};
 
 use convolution::Convolution;
 use group_norm::GroupNorm;

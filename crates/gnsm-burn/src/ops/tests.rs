@@ -1,4 +1,4 @@
-use burn::tensor::{Device, Tensor, TensorData};
+use burn_tensor::{Device, Tensor, TensorData};
 
 use super::*;
 

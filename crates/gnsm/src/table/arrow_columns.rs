@@ -17,10 +17,13 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, RecordBatch};
-use arrow_cast::cast;
+use arrow_array::types::{
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type,
+    Float64Type,
+};
+use arrow_array::{AnyDictionaryArray, Array, RecordBatch, downcast_integer, make_array};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
+use num_traits::ToPrimitive;
 
 use super::categories::CategoryCells;
 use super::{Column, MISSING, ReadRows, Table, Values};
@@ -177,14 +180,11 @@ fn push_categories(cells: &mut CategoryCells, array: &dyn Array) -> Result<()> {
             let dictionary = array.as_any_dictionary();
             // A value's code is looked up when the first row asks for it; `None` until then.
             let mut codes: Vec<Option<u32>> = vec![None; dictionary.values().len()];
-            // Without values every row is null, and the keys cannot be asked for.
-            let keys = if codes.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
-            let nulls = array.nulls();
-            for (row, key) in keys.into_iter().enumerate() {
-                if codes.is_empty() || nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            for key in keys(dictionary) {
+                let Some(key) = key else {
                     cells.codes.push(MISSING);
                     continue;
-                }
+                };
                 let code = match codes[key] {
                     Some(code) => code,
                     None => match text(dictionary.values().as_ref(), key) {
@@ -218,20 +218,64 @@ fn text(array: &dyn Array, row: usize) -> Option<&str> {
 }
 
 fn push_numbers(values: &mut Vec<f64>, array: &dyn Array) -> std::result::Result<(), ArrowError> {
-    let data_type = array.data_type();
-    if let DataType::Dictionary(_, value) = data_type {
-        return push_numbers(values, cast(array, value)?.as_ref());
+    macro_rules! push {
+        ($type:ty) => {
+            push_primitives::<$type>(values, array, 1.0)
+        };
     }
-    let whole = match data_type {
-        DataType::Date32 | DataType::Time32(_) => Some(cast(array, &DataType::Int32)?),
-        other if steps_per_unit(other).is_some() => Some(cast(array, &DataType::Int64)?),
-        _ => None,
-    };
-    let numbers = cast(whole.as_deref().unwrap_or(array), &DataType::Float64)?;
-    let per_unit = steps_per_unit(data_type).unwrap_or(1.0);
-    let numbers = numbers.as_primitive::<Float64Type>().iter();
-    values.extend(numbers.map(|number| number.map_or(f64::NAN, |number| number / per_unit)));
+    let decimal = |scale: i8| 10f64.powi(scale.into());
+    match array.data_type() {
+        DataType::Dictionary(..) => push_number_dictionary(values, array)?,
+        DataType::Decimal32(_, scale) => push_primitives::<Decimal32Type>(values, array, decimal(*scale)),
+        DataType::Decimal64(_, scale) => push_primitives::<Decimal64Type>(values, array, decimal(*scale)),
+        DataType::Decimal128(_, scale) => push_primitives::<Decimal128Type>(values, array, decimal(*scale)),
+        DataType::Decimal256(_, scale) => push_primitives::<Decimal256Type>(values, array, decimal(*scale)),
+        other => match steps_per_unit(other) {
+            Some(per_unit) => {
+                // A count of steps is a plain integer of the same width.
+                let is_narrow = matches!(other, DataType::Date32 | DataType::Time32(_));
+                let integer = if is_narrow { DataType::Int32 } else { DataType::Int64 };
+                let start = values.len();
+                push_numbers(values, &make_array(array.to_data().into_builder().data_type(integer).build()?))?;
+                values[start..].iter_mut().for_each(|steps| *steps /= per_unit);
+            }
+            // `Cells::for_type` lets nothing else through but integers and floats.
+            None => downcast_integer! {
+                other => (push),
+                DataType::Float16 => push!(Float16Type),
+                DataType::Float32 => push!(Float32Type),
+                _ => push!(Float64Type),
+            },
+        },
+    }
     Ok(())
+}
+
+fn push_primitives<T: ArrowPrimitiveType<Native: ToPrimitive>>(
+    values: &mut Vec<f64>,
+    array: &dyn Array,
+    per_unit: f64,
+) {
+    let number = |number: T::Native| number.to_f64().unwrap_or(f64::NAN) / per_unit;
+    values.extend(array.as_primitive::<T>().iter().map(|cell| cell.map_or(f64::NAN, number)));
+}
+
+fn push_number_dictionary(values: &mut Vec<f64>, array: &dyn Array) -> std::result::Result<(), ArrowError> {
+    let dictionary = array.as_any_dictionary();
+    let mut numbers = Vec::new();
+    push_numbers(&mut numbers, dictionary.values().as_ref())?;
+    values.extend(keys(dictionary).map(|key| key.map_or(f64::NAN, |key| numbers[key])));
+    Ok(())
+}
+
+/// Where each row's value stands among a dictionary's values; `None` is missing.
+fn keys(dictionary: &dyn AnyDictionaryArray) -> impl Iterator<Item = Option<usize>> {
+    // Without values every row is null, and the keys cannot be asked for.
+    let empty = dictionary.values().is_empty();
+    let keys = if empty { vec![0; dictionary.len()] } else { dictionary.normalized_keys() };
+    let nulls = dictionary.nulls();
+    let is_missing = move |row| empty || nulls.is_some_and(|nulls| nulls.is_null(row));
+    keys.into_iter().enumerate().map(move |(row, key)| (!is_missing(row)).then_some(key))
 }
 
 /// For types that count time: how many of their steps make one second (for dates, one day).

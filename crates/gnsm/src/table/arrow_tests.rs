@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::types::{Int8Type, Int32Type, UInt16Type};
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array, DictionaryArray,
-    DurationNanosecondArray, Float32Array, Int8Array, Int64Array, LargeStringArray, ListArray, NullArray, StringArray,
-    StringViewArray, Time32SecondArray, Time64MicrosecondArray, TimestampMillisecondArray, UInt16Array, UInt64Array,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal32Array, Decimal128Array, Decimal256Array,
+    DictionaryArray, DurationNanosecondArray, Float16Array, Float32Array, Int8Array, Int64Array, LargeStringArray,
+    ListArray, NullArray, StringArray, StringViewArray, Time32SecondArray, Time64MicrosecondArray,
+    TimestampMillisecondArray, UInt16Array, UInt64Array,
 };
+use arrow_buffer::i256;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use parquet::arrow::ArrowWriter;
@@ -39,6 +41,10 @@ fn every_type() -> RecordBatch {
     );
     let numbers =
         DictionaryArray::<Int8Type>::new(Int8Array::from(vec![1, 0, 1]), Arc::new(Int64Array::from(vec![7, -7])));
+    let large_decimal = [125, -5, 0].map(i256::from_i128).to_vec();
+    let missing_numbers =
+        DictionaryArray::<Int32Type>::new(vec![Some(0), None, Some(0)].into(), Arc::new(Int64Array::from(vec![7])));
+    let half = |x: f32| num_traits::cast::<_, <Float16Type as ArrowPrimitiveType>::Native>(x).unwrap();
     let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)]), None, Some(vec![])]);
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("utf8", strings(cells)),
@@ -50,9 +56,13 @@ fn every_type() -> RecordBatch {
         ("bool", Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]))),
         ("int8", Arc::new(Int8Array::from(vec![Some(-1), None, Some(3)]))),
         ("uint64", Arc::new(UInt64Array::from(vec![0, 1, u64::MAX]))),
+        ("float16", Arc::new(Float16Array::from(vec![Some(half(0.5)), None, Some(half(-2.0))]))),
         ("float32", Arc::new(Float32Array::from(vec![Some(0.5), None, Some(-2.0)]))),
         ("dictionary of numbers", Arc::new(numbers)),
+        ("dictionary with missing numbers", Arc::new(missing_numbers)),
         ("decimal", Arc::new(Decimal128Array::from(vec![150, -25, 0]).with_precision_and_scale(10, 2).unwrap())),
+        ("small decimal", Arc::new(Decimal32Array::from(vec![15, -3, 0]).with_precision_and_scale(5, 1).unwrap())),
+        ("large decimal", Arc::new(Decimal256Array::from(large_decimal).with_precision_and_scale(50, 1).unwrap())),
         ("date32", Arc::new(Date32Array::from(vec![0, 365, -1]))),
         ("date64", Arc::new(Date64Array::from(vec![86_400_000, 0, -86_400_000]))),
         ("time32", Arc::new(Time32SecondArray::from(vec![0, 60, 86_399]))),
@@ -111,9 +121,13 @@ fn check_every_type(table: &Table) {
     for (name, cells, is_integer) in [
         ("int8", ["-1", "", "3"], true),
         ("uint64", ["0", "1", "18446744073709552000"], true),
+        ("float16", ["0.5", "", "-2"], false),
         ("float32", ["0.5", "", "-2"], false),
         ("dictionary of numbers", ["-7", "7", "-7"], true),
+        ("dictionary with missing numbers", ["7", "", "7"], true),
         ("decimal", ["1.5", "-0.25", "0"], false),
+        ("small decimal", ["1.5", "-0.3", "0"], false),
+        ("large decimal", ["12.5", "-0.5", "0"], false),
         ("date32", ["0", "365", "-1"], true),
         ("date64", ["1", "0", "-1"], false),
         ("time32", ["0", "60", "86399"], true),
@@ -183,7 +197,7 @@ fn no_rows_still_have_columns() {
     let none = [every_type().slice(0, 0)];
     for bytes in [parquet_bytes(&none, Compression::UNCOMPRESSED), file_bytes(&none, None), stream_bytes(&none, None)] {
         let table = read(&bytes, &ReadOptions::default()).unwrap();
-        assert_eq!((table.n_rows(), table.columns.len()), (0, 21));
+        assert_eq!((table.n_rows(), table.columns.len()), (0, 25));
     }
 }
 
