@@ -23,13 +23,13 @@ readme:
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
 
+QUICK = gnsm,marginals,row-count,pca,gmm,ecod,isolation-forest,knn,cbrw,homophily,ocsvm,comprex
+
 # 83 other sets, two seeds: classes of the KEEL repository, the rarest of which is odd.
 bench-keel: target/venv
 	target/venv/bin/python crates/gnsm-bench/reference/keel.py target/keel
 	cargo build --release -p gnsm-cli
 	for part in first later; do target/release/gnsm bench tabular --data target/keel/$$part --seeds 2 --methods $(QUICK) --out target/bench-keel/$$part; done
-
-QUICK = gnsm,marginals,row-count,pca,gmm,ecod,isolation-forest,knn,cbrw,homophily,ocsvm,comprex
 
 # The paper's case study on masks, all methods, three seeds: hours on two cores.
 bench-masks:

@@ -12,7 +12,7 @@
 //! - *patterns*: the length of the row in patterns of the training rows ([`crate::baselines::Comprex`]).
 //!
 //! score(x) = (1 − s)·((1 − w)·((1 − q)·values + q·beside) + w·together) + s·patterns, where values = numbers + categories and
-//! together = (values + doubt + residual + (1 − u)·patterns)/(4 − u).
+//! together = ¼·(values + doubt + residual + patterns).
 //!
 //! Two weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
 //! level it sees next to nothing of anything, and held-out rows surprise it by h nats; asked about each cell while that cell is hidden, with
@@ -24,7 +24,7 @@
 //! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, and rows are many, rows come in kinds, and what
 //!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(u·v − ½)}). Where less than a hundredth is left for the others, they have a billionth, and
 //!   only tell rows of one length apart.
-//! - u = n/(n + 2000) is near 1 where rows are many. A network knows few rows by heart, odd ones included; patterns are what many rows share.
+//! - u = n/(n + 2000) is near 1 where rows are many.
 //! - q = ½·(1 − u): a small table can prove no couplings to a network, nor that there are none, so something stands beside values. Where patterns make
 //!   the training rows shorter than single values do, by a fortieth at the least, they have seen couplings, and stand there; elsewhere doubt and residual do, half each.
 //!
@@ -286,10 +286,10 @@ impl Weights {
         let others = if others < NEGLIGIBLE { others.min(TIE) } else { others };
         let beside = others * (1.0 - coupled) * 0.5 * (1.0 - many);
         let (by_patterns, by_doubt) = if saving > SMALLEST_SAVING { (beside, 0.0) } else { (0.0, beside) };
-        let together = others * coupled / (4.0 - many);
+        let together = others * coupled / 4.0;
         let doubt = by_doubt + 2.0 * together;
         let residual = if 0.5 * doubt > NEGLIGIBLE { 0.5 * doubt } else { 0.0 };
-        let patterns = 1.0 - others + by_patterns + (1.0 - many) * together;
+        let patterns = 1.0 - others + by_patterns + together;
         Self {
             values: others * (1.0 - coupled) - beside + together,
             doubt: doubt - residual,
@@ -366,14 +366,14 @@ mod tests {
         const N: usize = 100_000;
         let (cost, u) = (0.5 * 11.0 * (N as f64).ln(), 50.0 / 51.0);
         let weights = |surprises: &[[f64; 2]]| Weights::new(surprises, N, &[2, 1, 3], 1.0);
-        let expected = |w: f64| (1.0 - w) * (1.0 - 0.5 * (1.0 - u)) + w / (4.0 - u);
+        let expected = |w: f64| (1.0 - w) * (1.0 - 0.5 * (1.0 - u)) + 0.25 * w;
         let of_evidence = |nats: f64| weights(&[[2.0, 2.0 - nats / N as f64]; 50]);
         assert!((of_evidence(1.4 * cost).values - expected(0.4)).abs() < 1e-6);
         assert!((of_evidence(2.5 * cost).values - expected(1.0)).abs() < 1e-6);
         assert!((of_evidence(0.9 * cost).values - expected(0.0)).abs() < 1e-6, "that does not pay for it");
         let together = of_evidence(2.5 * cost);
         assert_eq!(together.doubt, together.residual);
-        assert!((together.doubt - together.values).abs() < 1e-6, "{together:?}");
+        assert!((together.doubt - 0.25).abs() < 1e-6 && (together.patterns - 0.25).abs() < 1e-6, "{together:?}");
         for nothing in [&[[2.0, 2.5]; 50][..], &[[9.0, 0.0]], &[[0.0, 0.0]; 50]] {
             assert!((weights(nothing).values - expected(0.0)).abs() < 1e-6, "{nothing:?}");
         }
@@ -388,12 +388,12 @@ mod tests {
     fn patterns_take_over_where_the_rest_tells_half_of_many_rows() {
         let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &[2, 1, 3], 0.0);
         let kinds = 1.0 / (1.0 + (-2.4f64).exp());
-        assert!((weights(0.92, 1_000_000_000).patterns - kinds).abs() < 1e-4, "v = 0.54");
+        assert!((weights(0.92, 1_000_000_000).patterns - (kinds + 0.25 * (1.0 - kinds))).abs() < 1e-4, "v = 0.54");
         let nearly_all = weights(0.8, 1_000_000_000);
-        assert!(nearly_all.doubt > 0.3e-9 && nearly_all.patterns > 1.0 - 1.1e-9, "v = 0.6: {nearly_all:?}");
+        assert!(nearly_all.doubt > 0.2e-9 && nearly_all.patterns > 1.0 - 1.1e-9, "v = 0.6: {nearly_all:?}");
         let few = weights(0.8, 2000);
-        assert!((few.values - 2.0 / 7.0).abs() < 1e-3 && (few.patterns - 1.0 / 7.0).abs() < 1e-3, "{few:?}");
-        assert_eq!(weights(1.9, 1_000_000_000).patterns, 0.0);
+        assert!((few.values - 0.25).abs() < 1e-3 && (few.patterns - 0.25).abs() < 1e-3, "{few:?}");
+        assert!((weights(1.9, 1_000_000_000).patterns - 0.25).abs() < 1e-3, "v = 0.05");
         for weights in [few, weights(0.8, 500), weights(1.2, 5000), weights(2.0, 100)] {
             let sum = weights.values + weights.doubt + weights.residual + weights.patterns;
             assert!((sum - 1.0).abs() < 1e-9, "{weights:?}");
