@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type,
-    Float64Type,
+    Float64Type, Int32Type, Int64Type,
 };
 use arrow_array::{AnyDictionaryArray, Array, RecordBatch, downcast_integer, make_array};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
@@ -230,24 +230,27 @@ fn push_numbers(values: &mut Vec<f64>, array: &dyn Array) -> std::result::Result
         DataType::Decimal64(_, scale) => push_primitives::<Decimal64Type>(values, array, decimal(*scale)),
         DataType::Decimal128(_, scale) => push_primitives::<Decimal128Type>(values, array, decimal(*scale)),
         DataType::Decimal256(_, scale) => push_primitives::<Decimal256Type>(values, array, decimal(*scale)),
-        other => match steps_per_unit(other) {
-            Some(per_unit) => {
-                // A count of steps is a plain integer of the same width.
-                let is_narrow = matches!(other, DataType::Date32 | DataType::Time32(_));
-                let integer = if is_narrow { DataType::Int32 } else { DataType::Int64 };
-                let start = values.len();
-                push_numbers(values, &make_array(array.to_data().into_builder().data_type(integer).build()?))?;
-                values[start..].iter_mut().for_each(|steps| *steps /= per_unit);
-            }
-            // `Cells::for_type` lets nothing else through but integers and floats.
-            None => downcast_integer! {
-                other => (push),
-                DataType::Float16 => push!(Float16Type),
-                DataType::Float32 => push!(Float32Type),
-                _ => push!(Float64Type),
-            },
+        DataType::Date32 | DataType::Time32(_) => push_steps::<Int32Type>(values, array)?,
+        other if steps_per_unit(other).is_some() => push_steps::<Int64Type>(values, array)?,
+        // `Cells::for_type` lets nothing else through but integers and floats.
+        other => downcast_integer! {
+            other => (push),
+            DataType::Float16 => push!(Float16Type),
+            DataType::Float32 => push!(Float32Type),
+            _ => push!(Float64Type),
         },
     }
+    Ok(())
+}
+
+/// A count of steps of time is a plain integer `T` of the same width.
+fn push_steps<T>(values: &mut Vec<f64>, array: &dyn Array) -> std::result::Result<(), ArrowError>
+where
+    T: ArrowPrimitiveType<Native: ToPrimitive>,
+{
+    let per_unit = steps_per_unit(array.data_type()).unwrap_or(1.0);
+    let steps = array.to_data().into_builder().data_type(T::DATA_TYPE).build()?;
+    push_primitives::<T>(values, &make_array(steps), per_unit);
     Ok(())
 }
 
