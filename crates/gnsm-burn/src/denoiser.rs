@@ -7,17 +7,16 @@ use std::ops::Range;
 use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::layout::Layout;
 use gnsm::mask::Sample;
-use gnsm::network::Optimiser;
 use gnsm::network::math::simd;
 use gnsm::noise::objective::Loss;
 use gnsm::noise::{concrete, fill_gumbel, stream};
-use gnsm::train::Learner;
 use rand::Rng;
 use rayon::prelude::*;
 
+use crate::descent::Objective;
 use crate::ncsn::Ncsn;
 use crate::pictures::Picture;
-use crate::weights::{Weights, floats, sum_of_parts};
+use crate::weights::{Weights, floats};
 
 /// Names of the random streams.
 const TRAINING: u64 = 12;
@@ -116,8 +115,6 @@ pub struct Denoiser<'a> {
     pub batch: usize,
     /// The share of masks that are hidden altogether.
     pub hidden: f32,
-    pub parameters: Vec<f32>,
-    pub gradient: Vec<f32>,
     /// Where gradients are computed.
     pub device: Device,
 }
@@ -137,43 +134,23 @@ impl Denoiser<'_> {
     fn pixels(&self) -> f64 {
         self.presenter.layout().n_groups() as f64
     }
-}
 
-impl Learner for Denoiser<'_> {
-    fn parameters(&self) -> &[f32] {
-        &self.parameters
-    }
-
-    fn set_parameters(&mut self, parameters: &[f32]) {
-        self.parameters.copy_from_slice(parameters);
-    }
-
-    fn compute_gradient(&mut self, step: u64) -> f64 {
-        let (loss, gradient) = sum_of_parts(self.batch, |positions| self.gradient_of(step, positions));
-        self.gradient = gradient;
-        loss
-    }
-
-    fn update(&mut self, optimiser: &mut Optimiser, learning_rate: f32) {
-        optimiser.update(&mut self.parameters, &self.gradient, learning_rate);
-    }
-
-    fn validate(&mut self, parameters: &[f32]) -> f64 {
-        let device = self.device.clone().inner();
-        let weights = Weights::new(self.presenter.network.plan(), parameters, &device);
-        let asked = self.validation.len() * VALIDATED_LEVELS;
-        let losses: Vec<f64> =
-            (0..asked).into_par_iter().map(|index| self.held_out_loss(&weights, index, &device)).collect();
-        losses.iter().sum::<f64>() / (asked as f64 * self.pixels())
+    /// The loss of one held-out picture at one of its levels.
+    fn loss_at(&self, weights: &Weights, index: usize, device: &Device) -> f64 {
+        let levels = self.presenter.loss.levels.count();
+        let picture = Picture::whole(&self.validation[index / VALIDATED_LEVELS]);
+        let level = (index / VALIDATED_LEVELS + index % VALIDATED_LEVELS * levels / VALIDATED_LEVELS) % levels;
+        let noisy = [self.presenter.noisy(picture, level, &mut stream(self.seed, VALIDATION, 0, index as u64))];
+        let mut logits = floats(self.presenter.logits(weights, &noisy, device));
+        self.presenter.losses(&noisy, &mut logits, 0.0)[0]
     }
 }
 
-impl Denoiser<'_> {
-    /// The loss of some pictures of a step, and its gradient.
-    fn gradient_of(&self, step: u64, positions: Range<usize>) -> (f64, Vec<f32>) {
+impl Objective for Denoiser<'_> {
+    fn gradient(&self, parameters: &[f32], step: u64, pictures: Range<usize>) -> (f64, Vec<f32>) {
         let shift = stream(self.seed, TRAINING, step, u64::MAX).next_u64();
-        let noisy: Vec<Noisy> = positions.map(|position| self.draw(step, position, shift)).collect();
-        let weights = Weights::new(self.presenter.network.plan(), &self.parameters, &self.device);
+        let noisy: Vec<Noisy> = pictures.map(|position| self.draw(step, position, shift)).collect();
+        let weights = Weights::new(self.presenter.network.plan(), parameters, &self.device);
         let logits = self.presenter.logits(&weights, &noisy, &self.device);
         let mut gradient = floats(logits.clone());
         let scale = 1.0 / (self.batch as f64 * self.pixels());
@@ -183,13 +160,11 @@ impl Denoiser<'_> {
         (losses.iter().sum::<f64>() * scale, weights.flat_gradient(&gradients))
     }
 
-    /// The loss of one held-out picture at one of its levels.
-    fn held_out_loss(&self, weights: &Weights, index: usize, device: &Device) -> f64 {
-        let levels = self.presenter.loss.levels.count();
-        let picture = Picture::whole(&self.validation[index / VALIDATED_LEVELS]);
-        let level = (index / VALIDATED_LEVELS + index % VALIDATED_LEVELS * levels / VALIDATED_LEVELS) % levels;
-        let noisy = [self.presenter.noisy(picture, level, &mut stream(self.seed, VALIDATION, 0, index as u64))];
-        let mut logits = floats(self.presenter.logits(weights, &noisy, device));
-        self.presenter.losses(&noisy, &mut logits, 0.0)[0]
+    fn held_out_loss(&self, parameters: &[f32]) -> f64 {
+        let device = self.device.clone().inner();
+        let weights = Weights::new(self.presenter.network.plan(), parameters, &device);
+        let asked = self.validation.len() * VALIDATED_LEVELS;
+        let losses: Vec<f64> = (0..asked).into_par_iter().map(|index| self.loss_at(&weights, index, &device)).collect();
+        losses.iter().sum::<f64>() / (asked as f64 * self.pixels())
     }
 }

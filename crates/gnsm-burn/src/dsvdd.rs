@@ -11,17 +11,18 @@ use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::container::Tensors;
 use gnsm::error::{Error, Result};
 use gnsm::mask::{MaskDetector, MaskMethod, Sample, Setup};
-use gnsm::network::{Optimiser, OptimiserConfig};
+use gnsm::network::OptimiserConfig;
 use gnsm::noise::stream;
-use gnsm::train::{CurvePoint, Ending, Learner, Run, TrainingConfig, train};
+use gnsm::train::{CurvePoint, Ending, Run, TrainingConfig, train};
 use rand::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::descent::{Descent, Objective};
 use crate::device;
 use crate::efficient::{Encoder, EncoderSize};
 use crate::pictures::{Picture, check_images, checked_side};
-use crate::weights::{Weights, floats, sum_of_parts};
+use crate::weights::{Weights, floats};
 
 /// The name of the random stream.
 const TRAINING: u64 = 15;
@@ -121,6 +122,11 @@ impl MaskMethod for Dsvdd {
         serde_json::json!(self.config)
     }
 
+    fn set(&mut self, settings: serde_json::Value) -> std::result::Result<(), String> {
+        self.config = serde_json::from_value(settings).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
     fn training(&self) -> Option<&TrainingConfig> {
         Some(&self.config.training)
     }
@@ -140,16 +146,15 @@ impl MaskMethod for Dsvdd {
         let codes = sphere.codes(&parameters, training);
         sphere.centre = mean(&codes, config.network.code).into_iter().map(away_from_zero).collect();
         let before = sphere.spread(&parameters, validation);
-        let mut learner = Shrinking {
+        let shrinking = Shrinking {
             sphere: &sphere,
             training,
             validation: &validation[..validation.len().min(config.training.validation_rows)],
             seed: run.seed,
             batch: config.training.batch,
-            gradient: Vec::new(),
-            parameters,
             device: device().autodiff(),
         };
+        let mut learner = Descent::new(shrinking, config.training.batch, parameters);
         let trained = train(&mut learner, &config.training, training.len(), run)?;
         let spread = [before, sphere.spread(&trained.parameters, validation)];
         let stored = Stored { config: config.clone(), curve: trained.curve, ending: trained.ending, spread };
@@ -281,53 +286,30 @@ struct Shrinking<'a> {
     validation: &'a [Sample],
     seed: u64,
     batch: usize,
-    parameters: Vec<f32>,
-    gradient: Vec<f32>,
     /// Where gradients are computed.
     device: Device,
 }
 
-impl Learner for Shrinking<'_> {
-    fn parameters(&self) -> &[f32] {
-        &self.parameters
-    }
-
-    fn set_parameters(&mut self, parameters: &[f32]) {
-        self.parameters.copy_from_slice(parameters);
-    }
-
-    fn compute_gradient(&mut self, step: u64) -> f64 {
-        let (loss, gradient) = sum_of_parts(self.batch, |positions| self.gradient_of(step, positions));
-        self.gradient = gradient;
-        loss
-    }
-
-    fn update(&mut self, optimiser: &mut Optimiser, learning_rate: f32) {
-        optimiser.update(&mut self.parameters, &self.gradient, learning_rate);
-    }
-
-    fn validate(&mut self, parameters: &[f32]) -> f64 {
-        let distances = self.sphere.distances(parameters, self.validation);
-        distances.iter().sum::<f64>() / distances.len() as f64
-    }
-}
-
-impl Shrinking<'_> {
-    /// The loss of some pictures of a step, and its gradient.
-    fn gradient_of(&self, step: u64, positions: Range<usize>) -> (f64, Vec<f32>) {
+impl Objective for Shrinking<'_> {
+    fn gradient(&self, parameters: &[f32], step: u64, pictures: Range<usize>) -> (f64, Vec<f32>) {
         let draw = |position: usize| {
             let mut rng = stream(self.seed, TRAINING, step, position as u64);
             let sample = &self.training[(rng.next_u64() % self.training.len() as u64) as usize];
             Picture::drawn(sample, &mut rng)
         };
-        let pictures: Vec<Picture> = positions.map(draw).collect();
-        let weights = Weights::new(self.sphere.encoder.plan(), &self.parameters, &self.device);
+        let pictures: Vec<Picture> = pictures.map(draw).collect();
+        let weights = Weights::new(self.sphere.encoder.plan(), parameters, &self.device);
         let codes = self.sphere.forward(&weights, &pictures, &self.device);
         let centre = TensorData::new(self.sphere.centre.clone(), [1, self.sphere.centre.len()]);
         let away = codes - Tensor::from_data(centre, &self.device);
         let loss = away.powi_scalar(2).sum() / self.batch as f64;
         let gradient = weights.flat_gradient(&loss.backward());
         (f64::from(floats(loss)[0]), gradient)
+    }
+
+    fn held_out_loss(&self, parameters: &[f32]) -> f64 {
+        let distances = self.sphere.distances(parameters, self.validation);
+        distances.iter().sum::<f64>() / distances.len() as f64
     }
 }
 

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{MaskGnsmConfig, MaskHead};
 use crate::denoiser::{Denoiser, Noisy, Presenter};
+use crate::descent::Descent;
 use crate::device;
 use crate::evidence::Evidence;
 use crate::ncsn::Ncsn;
@@ -197,6 +198,11 @@ impl MaskMethod for Gnsm {
         serde_json::json!(self.config)
     }
 
+    fn set(&mut self, settings: serde_json::Value) -> std::result::Result<(), String> {
+        self.config = serde_json::from_value(settings).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
     fn training(&self) -> Option<&TrainingConfig> {
         Some(&self.config.training)
     }
@@ -214,17 +220,16 @@ impl MaskMethod for Gnsm {
         let loss = machine.loss();
         let parameters = machine.network.plan().start(run.seed);
         let seed = run.seed;
-        let mut learner = Denoiser {
+        let denoiser = Denoiser {
             presenter: machine.presenter(&loss),
             training,
             validation: &validation[..validation.len().min(config.validation_rows)],
             seed,
             batch: config.batch,
             hidden: config.hidden,
-            gradient: Vec::new(),
-            parameters,
             device: device().autodiff(),
         };
+        let mut learner = Descent::new(denoiser, config.batch, parameters);
         let trained = train(&mut learner, config, training.len(), run)?;
         let weights = machine.weights(&trained.parameters);
         let head = match machine.config.head {

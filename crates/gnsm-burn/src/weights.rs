@@ -1,11 +1,7 @@
 //! Weights in one flat vector, as the training loop has them, and as the tensors that a network works with.
 
-use std::ops::Range;
-
 use burn_tensor::{Device, Gradients, Tensor, TensorData};
-use gnsm::network::math::add;
 use gnsm::noise::{fill_normal, stream};
-use rayon::prelude::*;
 
 /// How a weight starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,21 +86,6 @@ impl Weights {
         }
         flat
     }
-}
-
-/// Pictures whose gradient is computed in one go, by one thread.
-const PART: usize = 4;
-
-/// The loss and the gradient of a batch: each part of it on a thread of its own, summed from first to last, so that the sum does not depend on
-/// how many threads there are.
-pub fn sum_of_parts(batch: usize, part: impl Fn(Range<usize>) -> (f64, Vec<f32>) + Sync) -> (f64, Vec<f32>) {
-    let parts: Vec<(f64, Vec<f32>)> =
-        (0..batch.div_ceil(PART)).into_par_iter().map(|i| part(i * PART..batch.min((i + 1) * PART))).collect();
-    let sum = |(loss, mut sum): (f64, Vec<f32>), (more, gradient): (f64, Vec<f32>)| {
-        add(&mut sum, &gradient);
-        (loss + more, sum)
-    };
-    parts.into_iter().reduce(sum).unwrap_or_default()
 }
 
 /// The numbers of a tensor.

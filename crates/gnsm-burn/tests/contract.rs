@@ -65,7 +65,7 @@ fn scores_survive_the_file_and_depend_on_nothing_else() {
         assert!(scores.iter().all(|score| score.is_finite()), "{name}: {scores:?}");
         model.save(&path).expect("written");
         let bytes = std::fs::read(&path).expect("read");
-        let loaded = MaskModel::load(&path, &methods()).expect("loaded");
+        let loaded = MaskModel::load(&path, methods()).expect("loaded");
         assert_eq!(loaded.detector().score(&queries()), scores, "{name}: from the file");
         let one_by_one: Vec<f64> = queries().into_iter().flat_map(|query| model.detector().score(&[query])).collect();
         assert_eq!(one_by_one, scores, "{name}: one by one");

@@ -2,12 +2,11 @@
 
 use std::num::NonZeroU64;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use gnsm::detector::Method;
-use gnsm::mask::{ForegroundShare, LargestComponent, MaskMethod};
-use gnsm::train::TrainingConfig;
+use gnsm::mask::{MaskMethod, method_named};
 use gnsm_bench::{masks, tabular};
-use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig};
+use gnsm_burn::{Gnsm, MaskGnsmConfig};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
@@ -56,11 +55,11 @@ fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcom
 }
 
 fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
-    let methods = arguments.methods.iter().map(|name| (name.clone(), mask_method(name, arguments.max_steps)));
+    let methods = arguments.methods.iter().map(|name| Ok((name.clone(), mask_method(name, arguments.max_steps)?)));
     let options = masks::Options {
         data: arguments.data.clone(),
         sets: arguments.sets.clone(),
-        methods: methods.collect(),
+        methods: methods.collect::<Result<_>>()?,
         seeds: arguments.seeds,
         out: arguments.out.clone(),
     };
@@ -80,27 +79,18 @@ fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn mask_method(name: &str, most: Option<NonZeroU64>) -> Box<dyn MaskMethod> {
-    let limit = |training: &mut TrainingConfig| {
-        training.steps = most.map_or(training.steps, |most| training.steps.min(most.get()));
+fn mask_method(name: &str, most: Option<NonZeroU64>) -> Result<Box<dyn MaskMethod>> {
+    let mut method = match name {
+        PAPER_HEAD => Box::new(Gnsm { config: MaskGnsmConfig::fast().with_paper_head() }),
+        _ => method_named(gnsm_burn::methods(), name)?,
     };
-    match name {
-        "gnsm" | PAPER_HEAD => {
-            let mut config = MaskGnsmConfig::fast();
-            if name == PAPER_HEAD {
-                config = config.with_paper_head();
-            }
-            limit(&mut config.training);
-            Box::new(Gnsm { config })
-        }
-        "dsvdd" => {
-            let mut method = Dsvdd::default();
-            limit(&mut method.config.training);
-            Box::new(method)
-        }
-        "foreground-share" => Box::new(ForegroundShare),
-        _ => Box::new(LargestComponent),
+    if let (Some(most), Some(training)) = (most, method.training()) {
+        let steps = training.steps.min(most.get());
+        let mut settings = method.settings();
+        settings["training"]["steps"] = steps.into();
+        method.set(settings).map_err(Error::msg)?;
     }
+    Ok(method)
 }
 
 fn method(name: &str, arguments: &BenchTabularArguments) -> Result<Method> {

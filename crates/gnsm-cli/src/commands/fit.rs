@@ -25,7 +25,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     refuse_overwriting_inputs(model_path, &arguments.file, &arguments.method, &arguments.columns)?;
     // Better now than after an hour of training.
     drop(create_file(model_path)?);
-    options.checkpoint = checkpoint_of(model_path);
+    options.checkpoint = method.training().and_then(|_| checkpoint_of(model_path));
     options.resume = arguments.resume;
     note_checkpoint(console, options.checkpoint.as_deref(), options.resume);
     interrupt::stop_training(console)?;
@@ -109,15 +109,18 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 /// Fits, and says on the way what was decided and how it goes.
 pub fn learn(table: &Table, method: &Method, options: &FitOptions, console: Console) -> Result<Model> {
     if method.training().is_none() {
-        note_no_training(console, method.name(), options.max_seconds);
+        note_no_training(console, method.name(), options.max_seconds, options.resume);
     }
     Ok(Model::fit(table, method, options, &mut FitWatcher::new(console))?)
 }
 
-/// Says so if a time limit has nothing to limit.
-pub fn note_no_training(console: Console, method: &str, max_seconds: Option<f64>) {
+/// Says so if a time limit has nothing to limit, or there is nothing to continue.
+pub fn note_no_training(console: Console, method: &str, max_seconds: Option<f64>, resume: bool) {
     if max_seconds.is_some() {
         console.note(format_args!("--max-seconds limits training, and `{method}` has none"));
+    }
+    if resume {
+        console.note(format_args!("--resume continues training, and `{method}` has none"));
     }
 }
 

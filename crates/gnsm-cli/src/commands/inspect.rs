@@ -32,7 +32,7 @@ const CURVE_WIDTH: usize = 60;
 /// Runs the command.
 pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
     if container::is_mask_model(&arguments.model) {
-        return mask::inspect::run(arguments, &MaskModel::load(&arguments.model, &gnsm_burn::methods())?);
+        return mask::inspect::run(arguments, &MaskModel::load(&arguments.model, gnsm_burn::methods())?);
     }
     let model = Model::load(&arguments.model)?;
     let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();

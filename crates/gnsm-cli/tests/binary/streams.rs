@@ -46,14 +46,17 @@ fn nobody_may_listen_on_standard_error() {
 }
 
 #[test]
-fn a_time_limit_without_a_use_is_mentioned() {
+fn what_training_would_need_is_mentioned_where_there_is_none() {
     let folder = Folder::new();
     folder.write("claims.csv", claims(0, 100));
     folder.write("few.toml", "layers = [8]\ntraining.steps = 10\n");
     let note = "--max-seconds limits training, and `knn` has none";
     let fit = |more: &[&str]| folder.run(&[&["fit", "claims.csv", "-o", "m.gnsm"], more].concat()).succeeded().stderr;
     assert!(fit(&["--method", "knn", "--max-seconds", "5"]).contains(note));
-    assert!(!fit(&["--method", "knn"]).contains("--max-seconds"));
+    assert!(!fit(&["--method", "knn"]).contains("training, and"));
+    let resumed = fit(&["--method", "knn", "--resume"]);
+    assert!(resumed.contains("--resume continues training, and `knn` has none"), "{resumed}");
+    assert!(!resumed.contains("checkpoint"), "{resumed}");
     let limited = fit(&["--method", "dsvdd", "--config", "few.toml", "--max-seconds", "1e-9"]);
     assert!(limited.contains("training met its time limit"), "{limited}");
 }

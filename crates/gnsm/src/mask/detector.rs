@@ -31,6 +31,11 @@ pub trait MaskMethod: Sync {
         serde_json::Value::Null
     }
 
+    /// Takes settings of the shape that [`Self::settings`] has; says what is wrong with them.
+    fn set(&mut self, _settings: serde_json::Value) -> std::result::Result<(), String> {
+        Err(format!("{} has no settings", self.name()))
+    }
+
     /// The settings of its training loop, if it has one.
     fn training(&self) -> Option<&TrainingConfig> {
         None
@@ -95,12 +100,13 @@ pub trait MaskDetector: std::fmt::Debug + Send + Sync {
 }
 
 /// The plain references: what a network has to beat.
-pub const REFERENCES: [&dyn MaskMethod; 2] = [&ForegroundShare, &LargestComponent];
+pub fn references() -> Vec<Box<dyn MaskMethod>> {
+    vec![Box::new(ForegroundShare), Box::new(LargestComponent)]
+}
 
 /// The method of that name among `methods`.
-pub fn method_named<'a>(methods: &[&'a dyn MaskMethod], name: &str) -> Result<&'a dyn MaskMethod> {
-    methods.iter().copied().find(|method| method.name() == name).ok_or_else(|| {
-        let names: Vec<&str> = methods.iter().map(|method| method.name()).collect();
-        Error::config("method", format!("`{name}` is not one of {}", names.join(", ")))
-    })
+pub fn method_named(methods: Vec<Box<dyn MaskMethod>>, name: &str) -> Result<Box<dyn MaskMethod>> {
+    let names: Vec<&str> = methods.iter().map(|method| method.name()).collect();
+    let problem = Error::config("method", format!("`{name}` is not one of {}", names.join(", ")));
+    methods.into_iter().find(|method| method.name() == name).ok_or(problem)
 }

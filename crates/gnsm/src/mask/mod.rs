@@ -31,7 +31,7 @@ mod model;
 mod ranking;
 
 pub use components::largest_components;
-pub use detector::{MaskDetector, MaskMethod, REFERENCES, Setup, method_named};
+pub use detector::{MaskDetector, MaskMethod, Setup, method_named, references};
 pub use distance::squared_distances;
 pub use foreground_share::ForegroundShare;
 pub use grid::{Grid, Image, Mask};

@@ -161,7 +161,7 @@ impl MaskModel {
     }
 
     /// Reads a model file of one of these methods.
-    pub fn load(path: &Path, methods: &[&dyn MaskMethod]) -> Result<Self> {
+    pub fn load(path: &Path, methods: Vec<Box<dyn MaskMethod>>) -> Result<Self> {
         let contents = container::read(path, MASK_MODEL)?;
         Self::from_contents(contents, methods).map_err(|problem| Error::ModelFile {
             path: path.to_path_buf(),
@@ -170,7 +170,7 @@ impl MaskModel {
         })
     }
 
-    fn from_contents(contents: Contents, methods: &[&dyn MaskMethod]) -> std::result::Result<Self, String> {
+    fn from_contents(contents: Contents, methods: Vec<Box<dyn MaskMethod>>) -> std::result::Result<Self, String> {
         let Contents { content, mut tensors, blake3 } = contents;
         let content: Content = serde_json::from_str(&content).map_err(|error| error.to_string())?;
         content.calibration.validate()?;

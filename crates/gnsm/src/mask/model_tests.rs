@@ -1,8 +1,9 @@
 //! Tests that every method passes, and the references worked out by hand.
 
-use super::super::detector::REFERENCES;
+use super::super::detector::references;
 use super::super::grid::Grid;
 use super::*;
+use crate::mask::{ForegroundShare, LargestComponent};
 use crate::train::Silent;
 
 /// A mask of 10 × 10 with a square of this side and class.
@@ -32,11 +33,11 @@ fn queries() -> Vec<Sample> {
 fn scores_survive_the_file_and_do_not_depend_on_the_batch() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("masks.gnsm");
-    for method in REFERENCES {
-        let mut model = fit(method, squares(60));
+    for method in references() {
+        let mut model = fit(&*method, squares(60));
         model.save(&path).expect("written");
         let bytes = std::fs::read(&path).expect("read");
-        let loaded = MaskModel::load(&path, &REFERENCES).expect("loaded");
+        let loaded = MaskModel::load(&path, references()).expect("loaded");
         let scores = model.detector.score(&queries());
         assert_eq!(scores, loaded.detector.score(&queries()), "{}", method.name());
         let one_by_one: Vec<f64> = queries().into_iter().flat_map(|query| loaded.detector.score(&[query])).collect();
@@ -45,15 +46,15 @@ fn scores_survive_the_file_and_do_not_depend_on_the_batch() {
         assert_eq!((loaded.method(), loaded.hash()), (method.name(), model.hash()));
         assert_eq!((loaded.report(), loaded.preparation()), (model.report(), model.preparation()));
         assert_eq!(loaded.calibration(), model.calibration());
-        fit(method, squares(60)).save(&path).expect("written");
+        fit(&*method, squares(60)).save(&path).expect("written");
         assert_eq!(bytes, std::fs::read(&path).expect("read"), "the same seed and data give the same file");
     }
 }
 
 #[test]
 fn damaged_models_are_refused() {
-    for method in REFERENCES {
-        let model = fit(method, squares(60));
+    for method in references() {
+        let model = fit(&*method, squares(60));
         let setup = Setup { classes: 3, size: None, seed: 3 };
         let mut tensors = Tensors::default();
         let content = model.detector.save(&mut tensors);
@@ -74,8 +75,8 @@ fn damaged_models_are_refused() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("masks.gnsm");
-    fit(REFERENCES[0], squares(30)).save(&path).expect("written");
-    let error = MaskModel::load(&path, &REFERENCES[1..]).expect_err("no such method").to_string();
+    fit(&ForegroundShare, squares(30)).save(&path).expect("written");
+    let error = MaskModel::load(&path, vec![Box::new(LargestComponent)]).expect_err("no such method").to_string();
     assert!(error.contains("`foreground-share` is not one of largest-component"), "{error}");
     let error = crate::model::Model::load(&path).expect_err("no table model").to_string();
     assert!(
@@ -86,7 +87,7 @@ fn damaged_models_are_refused() {
 #[test]
 fn what_cannot_be_learned_from_is_refused() {
     let refused = |samples, preparation: Preparation| {
-        MaskModel::fit(samples, preparation, REFERENCES[0], &options(), &mut Silent)
+        MaskModel::fit(samples, preparation, &ForegroundShare, &options(), &mut Silent)
             .map(drop)
             .expect_err("refused")
             .to_string()
@@ -106,9 +107,9 @@ fn what_cannot_be_learned_from_is_refused() {
 
 #[test]
 fn classes_are_counted_unless_given() {
-    assert_eq!(fit(REFERENCES[0], squares(30)).preparation().classes, Some(3));
+    assert_eq!(fit(&ForegroundShare, squares(30)).preparation().classes, Some(3));
     let more = Preparation { classes: Some(21), ..Preparation::default() };
-    let model = MaskModel::fit(squares(30), more, REFERENCES[1], &options(), &mut Silent).expect("a model");
+    let model = MaskModel::fit(squares(30), more, &LargestComponent, &options(), &mut Silent).expect("a model");
     assert_eq!(model.preparation().classes, Some(21));
     assert_eq!(model.report().masks, [24, 3, 3]);
 }
@@ -118,21 +119,21 @@ fn classes_are_counted_unless_given() {
 fn references_worked_out_by_hand() {
     let samples: Vec<Sample> = (0..9).map(|side| square(1, side)).collect();
     let setup = Setup { classes: 3, size: None, seed: 0 };
-    let scores = |method: usize, queries: &[Sample]| {
+    let scores = |method: &dyn MaskMethod, queries: &[Sample]| {
         let run = Run { seed: 0, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
-        REFERENCES[method].fit(&samples[..5], &samples[5..], &setup, run).expect("fitted").score(queries)
+        method.fit(&samples[..5], &samples[5..], &setup, run).expect("fitted").score(queries)
     };
     // Shares of 0, 1, 4, 9, 16, 25, 36, 49 and 64 %.
     let nats = |tail: f64| -tail.ln();
     let queries = [square(1, 0), square(2, 1), square(1, 4), square(1, 9), square(2, 8)];
-    assert_eq!(scores(0, &queries), [nats(0.4), nats(0.6), 0.0, nats(0.2), nats(0.4)]);
+    assert_eq!(scores(&ForegroundShare, &queries), [nats(0.4), nats(0.6), 0.0, nats(0.2), nats(0.4)]);
     // Eight masks have class 1, one has nothing, none has class 2.
     let expected = [(10.0f64 / 2.0).ln(), 10.0f64.ln(), 0.0, nats(2.0 / 9.0), 10.0f64.ln()];
-    assert_eq!(scores(1, &queries), expected);
+    assert_eq!(scores(&LargestComponent, &queries), expected);
     // The oddest class speaks, and only its largest piece.
     let mut two = square(1, 4);
     two.mask.cells_mut()[99] = 1;
-    assert_eq!(scores(1, std::slice::from_ref(&two)), [0.0]);
+    assert_eq!(scores(&LargestComponent, std::slice::from_ref(&two)), [0.0]);
     two.mask.cells_mut()[99] = 2;
-    assert_eq!(scores(1, &[two]), [10.0f64.ln()]);
+    assert_eq!(scores(&LargestComponent, &[two]), [10.0f64.ln()]);
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use gnsm_burn::METHODS;
 
 use super::super::bench::PAPER_HEAD;
 use crate::arguments::{RuleArguments, seconds};
@@ -72,7 +71,7 @@ pub struct FitArguments {
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
     /// The detector.
-    #[arg(long, value_name = "NAME", default_value = METHODS[0], value_parser = PossibleValuesParser::new(METHODS))]
+    #[arg(long, value_name = "NAME", default_value = "gnsm", value_parser = PossibleValuesParser::new(methods()))]
     pub method: String,
     /// The settings of gnsm to start from [default: fast].
     #[arg(long, value_enum)]
@@ -251,9 +250,14 @@ pub struct BenchMasksArguments {
     pub out: PathBuf,
 }
 
+/// The names of all methods.
+fn methods() -> Vec<&'static str> {
+    gnsm_burn::methods().iter().map(|method| method.name()).collect()
+}
+
 /// The default, the paper's head, and the others.
 fn bench_methods() -> Vec<&'static str> {
-    let mut names = METHODS.to_vec();
+    let mut names = methods();
     names.insert(1, PAPER_HEAD);
     names
 }

@@ -62,7 +62,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     if method.training().is_some() {
         watcher.announce();
     } else {
-        note_no_training(console, method.name(), options.max_seconds);
+        note_no_training(console, method.name(), options.max_seconds, options.resume);
     }
     let mut model = MaskModel::fit(samples, preparation, &*method, &options, &mut watcher)?;
     drop(watcher);

@@ -13,10 +13,10 @@ mod page;
 
 use std::fmt::Display;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use gnsm::error::Error;
-use gnsm::mask::{ForegroundShare, LargestComponent, MaskMethod};
-use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig};
+use gnsm::mask::{MaskMethod, method_named};
+use gnsm_burn::{Gnsm, MaskGnsmConfig};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Outcome;
@@ -47,33 +47,29 @@ fn method(arguments: &FitArguments) -> Result<Box<dyn MaskMethod>> {
     if name != "gnsm" && (arguments.preset.is_some() || arguments.head.is_some()) {
         bail!("--preset and --head are for the method gnsm, not for {name}; leave them out");
     }
-    match name {
-        "gnsm" => {
-            let mut config = match arguments.preset {
-                None | Some(MaskPreset::Fast) => MaskGnsmConfig::fast(),
-                Some(MaskPreset::Paper) => MaskGnsmConfig::paper(),
-            };
-            config = match arguments.head {
-                None => config,
-                Some(MaskHeadName::Norms) => config.with_paper_head(),
-                Some(MaskHeadName::Evidence) => config.with_default_head(),
-            };
-            if let Some(path) = &arguments.config {
-                config = settings::with_changes_of(&config, path)?;
-            }
-            Ok(Box::new(Gnsm { config }))
+    let mut method = if name == "gnsm" { gnsm(arguments) } else { method_named(gnsm_burn::methods(), name)? };
+    if let Some(path) = &arguments.config {
+        if method.settings().is_null() {
+            bail!("{name} has no settings; leave out --config");
         }
-        "dsvdd" => {
-            let mut method = Dsvdd::default();
-            if let Some(path) = &arguments.config {
-                method.config = settings::with_changes_of(&method.config, path)?;
-            }
-            Ok(Box::new(method))
-        }
-        _ if arguments.config.is_some() => bail!("{name} has no settings; leave out --config"),
-        "foreground-share" => Ok(Box::new(ForegroundShare)),
-        _ => Ok(Box::new(LargestComponent)),
+        let changed = settings::with_changes_of(&method.settings(), path)?;
+        method.set(changed).map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
     }
+    Ok(method)
+}
+
+/// gnsm with a preset and a head.
+fn gnsm(arguments: &FitArguments) -> Box<dyn MaskMethod> {
+    let config = match arguments.preset {
+        None | Some(MaskPreset::Fast) => MaskGnsmConfig::fast(),
+        Some(MaskPreset::Paper) => MaskGnsmConfig::paper(),
+    };
+    let config = match arguments.head {
+        None => config,
+        Some(MaskHeadName::Norms) => config.with_paper_head(),
+        Some(MaskHeadName::Evidence) => config.with_default_head(),
+    };
+    Box::new(Gnsm { config })
 }
 
 /// The images of a list that could not be used: each is named, and the others go on.

@@ -15,6 +15,8 @@ pub struct Page<'a> {
     pub cards: Vec<Card<'a>>,
     /// The classes that occur in them.
     pub classes: BTreeSet<u8>,
+    /// The class that cannot be judged.
+    pub void: Option<u8>,
 }
 
 /// An image with what is known about it.
@@ -72,8 +74,12 @@ impl Page<'_> {
         );
         html += "<ul class=\"legend\">\n";
         for class in &self.classes {
-            let [r, g, b] = color(*class, None);
-            let name = if *class == 0 { "background".to_owned() } else { format!("class {class}") };
+            let [r, g, b] = color(*class, self.void);
+            let name = match *class {
+                void if Some(void) == self.void => "void, not judged".to_owned(),
+                0 => "background".to_owned(),
+                class => format!("class {class}"),
+            };
             let _ = writeln!(html, "<li><i style=\"background: rgb({r} {g} {b})\"></i>{name}</li>");
         }
         html += "</ul>\n<main>\n";
@@ -157,11 +163,13 @@ mod tests {
     fn names_cannot_write_the_page() {
         let panel = Panel { title: "image", content: Err("<script>".into()) };
         let card = Card { name: "<b>\"&", is_flagged: true, facts: vec![("score", "1<2".into())], panels: vec![panel] };
-        let page = Page { scores: "<i>", images: 3, cards: vec![card], classes: BTreeSet::from([0, 2]) };
+        let page =
+            Page { scores: "<i>", images: 3, cards: vec![card], classes: BTreeSet::from([0, 2, 7]), void: Some(7) };
         let html = page.html();
         for raw in ["<script>", "<b>", "<i>\n", "1<2"] {
             assert!(!html.contains(raw), "{raw}");
         }
         assert!(html.contains("1. &lt;b&gt;&quot;&amp; <mark>flagged</mark>") && html.contains("class 2"), "{html}");
+        assert!(html.contains("rgb(224 224 192)\"></i>void, not judged") && !html.contains("class 7"), "{html}");
     }
 }

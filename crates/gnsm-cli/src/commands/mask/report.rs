@@ -64,7 +64,13 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
         cards.push(Card { name, is_flagged, facts, panels: panels.collect() });
     }
     let shown = cards.len();
-    let page = Page { scores: &arguments.scores.display().to_string(), images: ranked.len(), cards, classes };
+    let page = Page {
+        scores: &arguments.scores.display().to_string(),
+        images: ranked.len(),
+        cards,
+        classes,
+        void: arguments.void.0,
+    };
     file.write_all(page.html().as_bytes()).with_context(|| path.display().to_string())?;
     file.finish()?;
     let size = std::fs::metadata(path).map_or(0, |found| found.len());
@@ -83,7 +89,7 @@ fn panels(
     let file = |folder: &Path| folder.join(format!("{name}.png"));
     let mut mask = |folder: &Path| {
         let mask = read_mask(&file(folder))?;
-        classes.extend(mask.cells().iter().filter(|label| Some(**label) != arguments.void.0));
+        classes.extend(mask.cells());
         png_of_image(&colored(&mask, arguments.void.0))
     };
     let picture = |path: &Path| png_of_image(&read_image(path)?);

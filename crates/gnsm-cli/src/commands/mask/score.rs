@@ -27,7 +27,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     if let Some(path) = output {
         refuse_same_file(path, &[&arguments.model, &arguments.folder.list])?;
     }
-    let model = MaskModel::load(&arguments.model, &gnsm_burn::methods())?;
+    let model = MaskModel::load(&arguments.model, gnsm_burn::methods())?;
     if needs_images(&model) && arguments.folder.images.is_none() {
         bail!("{} looks at the images; give their folder with --images", model.method());
     }

@@ -1,0 +1,69 @@
+//! A network of burn as the library's training loop sees it: a batch is cut into parts, each with its own pass on its own thread.
+
+use std::ops::Range;
+
+use gnsm::network::Optimiser;
+use gnsm::network::math::add;
+use gnsm::train::Learner;
+use rayon::prelude::*;
+
+/// Pictures whose gradient is computed in one go, by one thread.
+const PART: usize = 4;
+
+/// What a network learns.
+pub trait Objective: Sync {
+    /// The share that some pictures of a step's batch have in its loss, and the gradient of it.
+    fn gradient(&self, parameters: &[f32], step: u64, pictures: Range<usize>) -> (f64, Vec<f32>);
+
+    /// The loss of held-out pictures.
+    fn held_out_loss(&self, parameters: &[f32]) -> f64;
+}
+
+/// An objective, and the weights that go towards it.
+pub struct Descent<O> {
+    objective: O,
+    batch: usize,
+    parameters: Vec<f32>,
+    gradient: Vec<f32>,
+}
+
+impl<O: Objective> Descent<O> {
+    /// Starts from these weights.
+    pub fn new(objective: O, batch: usize, parameters: Vec<f32>) -> Self {
+        Self { objective, batch, parameters, gradient: Vec::new() }
+    }
+}
+
+impl<O: Objective> Learner for Descent<O> {
+    fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    fn set_parameters(&mut self, parameters: &[f32]) {
+        self.parameters.copy_from_slice(parameters);
+    }
+
+    /// The parts are summed from first to last, so that the sum does not depend on how many threads there are.
+    fn compute_gradient(&mut self, step: u64) -> f64 {
+        let part = |i: usize| i * PART..self.batch.min((i + 1) * PART);
+        let parts: Vec<(f64, Vec<f32>)> = (0..self.batch.div_ceil(PART))
+            .into_par_iter()
+            .map(|i| self.objective.gradient(&self.parameters, step, part(i)))
+            .collect();
+        let sum = |(loss, mut sum): (f64, Vec<f32>), (more, gradient): (f64, Vec<f32>)| {
+            add(&mut sum, &gradient);
+            (loss + more, sum)
+        };
+        let loss;
+        (loss, self.gradient) = parts.into_iter().reduce(sum).unwrap_or_default();
+        loss
+    }
+
+    fn update(&mut self, optimiser: &mut Optimiser, learning_rate: f32) {
+        optimiser.update(&mut self.parameters, &self.gradient, learning_rate);
+    }
+
+    fn validate(&mut self, parameters: &[f32]) -> f64 {
+        self.objective.held_out_loss(parameters)
+    }
+}
