@@ -45,7 +45,7 @@ pub fn summarise(lines: &[Line]) -> String {
         let _ = writeln!(text, "## {title}\n");
         let mut head: Vec<String> = vec!["set".into()];
         head.extend(grid.methods.iter().map(ToString::to_string));
-        let with_paper = with_paper && grid.sets.iter().any(|set| paper::has(set));
+        let with_paper = with_paper && grid.sets.iter().all(|set| paper::has(set));
         if with_paper {
             head.extend(paper::METHODS.iter().map(|method| format!("paper: {method}")));
         }
@@ -117,8 +117,9 @@ mod tests {
     fn the_summary_stands_beside_the_paper() {
         let text = summarise(&[line("gnsm", 0, 70.0), line("gnsm", 1, 72.0)]);
         assert!(text.contains("| bank | 71.00 ± 1.00 | 63.24 ± 1.74 | 66.52 ± 0.57 |"), "{text}");
-        let other = summarise(&[Line { dataset: "claims".into(), ..line("gnsm", 0, 70.0) }]);
-        assert!(other.contains("| claims | 70.00 |\n") && !other.contains("paper"), "{other}");
+        // Among sets that the paper does not have, one may have the name of another.
+        let others = summarise(&[line("gnsm", 0, 70.0), Line { dataset: "claims".into(), ..line("gnsm", 0, 70.0) }]);
+        assert!(others.contains("| bank | 70.00 |\n") && !others.contains("paper"), "{others}");
     }
 
     #[test]
