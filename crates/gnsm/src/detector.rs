@@ -29,8 +29,8 @@ pub trait Detector: Send + Sync {
     /// Each row's score as a base and a part for each cell; they sum to the score.
     fn split(&self, rows: &Encoded) -> Split;
 
-    /// What was expected in each cell, if the method can say.
-    fn expected(&self, _rows: &Encoded) -> Option<Expected> {
+    /// What was expected in the cells that are `asked` about, [rows, cells], if the method can say; what it says of other cells is of no use.
+    fn expected(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         None
     }
 }

@@ -32,6 +32,9 @@ pub enum Point {
     Centre,
 }
 
+/// Numbers in memory while the rest of rows is asked about cells: rows have to be repeated for that, once for each cell.
+const ASKED_AT_A_TIME: usize = 1 << 22;
+
 /// One figure for each cell of some rows at each level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding {
@@ -156,52 +159,48 @@ impl Embedder<'_> {
         values
     }
 
-    /// [`Self::expectations`] of each group with the group itself hidden: what the rest of the row says about it, [rows, width].
-    pub fn expectations_from_the_rest(&self, rows: &Encoded) -> Vec<f32> {
-        let (width, n_groups) = (self.layout.width(), self.layout.n_groups());
-        let all = self.expectations(&each_group_hidden(rows, n_groups), self.first_clear_level());
-        let mut values = vec![0.0; rows.n_rows() * width];
-        for (which, expected) in all.chunks_exact(width).enumerate() {
-            let (row, group) = (which / n_groups, which % n_groups);
-            let places = self.layout.group(group);
-            values[row * width..][places.clone()].copy_from_slice(&expected[places]);
-        }
-        values
-    }
-
-    /// The surprise of each group given the rest of the row, [rows, groups]: −log of what [`Self::expectations_from_the_rest`] gives to what is
-    /// there.
-    pub fn surprises_from_the_rest(&self, rows: &Encoded) -> Vec<f32> {
-        let n_groups = self.layout.n_groups();
-        let hidden = each_group_hidden(rows, n_groups);
+    /// What the rest of a row says about some of its groups, each hidden while it is asked about: the categories' probabilities, averaged over the
+    /// last fifth of the levels. `take` receives them with the place in `asked` of the row and the group. Only for layouts without numbers.
+    pub fn ask_the_rest(&self, rows: &Encoded, asked: &[(usize, usize)], mut take: impl FnMut(usize, &[f32])) {
         let levels = self.first_clear_level()..self.levels.count();
         let share = 1.0 / levels.len() as f32;
-        let mut values = vec![0.0; hidden.n_rows()];
-        self.for_each_row(
-            &hidden,
-            &mut values,
-            levels,
-            #[inline(always)]
-            |out, which, level, logits| {
-                let (row, group) = (which / n_groups, which % n_groups);
-                let code = rows.codes(row)[group];
-                if matches!(code, UNSEEN | ABSENT) {
-                    return;
-                }
-                let probabilities = &mut logits[self.layout.group(group)];
-                self.add_point(ABSENT, level, probabilities);
-                concrete::softmax(probabilities);
-                out[0] += share * probabilities[code as usize];
-            },
-        );
-        for (which, value) in values.iter_mut().enumerate() {
-            *value = match rows.codes(which / n_groups)[which % n_groups] {
+        let n_groups = self.layout.n_groups();
+        let largest = (0..n_groups).map(|group| self.layout.size(group)).max().unwrap_or(0);
+        let at_a_time = (ASKED_AT_A_TIME / n_groups.max(largest).max(1)).max(1);
+        for (piece, first) in asked.chunks(at_a_time).zip((0..).step_by(at_a_time)) {
+            let mut values = vec![0.0; piece.len() * largest];
+            self.for_each_row(
+                &with_hidden(rows, piece),
+                &mut values,
+                levels.clone(),
+                #[inline(always)]
+                |out, which, level, logits| {
+                    let probabilities = &mut logits[self.layout.group(piece[which].1)];
+                    self.add_point(ABSENT, level, probabilities);
+                    concrete::softmax(probabilities);
+                    for (out, probability) in out.iter_mut().zip(&*probabilities) {
+                        *out += share * *probability;
+                    }
+                },
+            );
+            for (which, (_, group)) in piece.iter().enumerate() {
+                take(first + which, &values[which * largest..][..self.layout.size(*group)]);
+            }
+        }
+    }
+
+    /// The surprise of some groups given the rest of their rows: −log of what [`Self::ask_the_rest`] gives to what is there.
+    pub fn surprises_from_the_rest(&self, rows: &Encoded, asked: &[(usize, usize)]) -> Vec<f32> {
+        let mut surprises = vec![0.0; asked.len()];
+        self.ask_the_rest(rows, asked, |which, probabilities| {
+            let (row, group) = asked[which];
+            surprises[which] = match rows.codes(row)[group] {
                 UNSEEN => self.unseen,
                 ABSENT => 0.0,
-                _ => -value.max(f32::MIN_POSITIVE).ln(),
+                code => -probabilities[code as usize].max(f32::MIN_POSITIVE).ln(),
             };
-        }
-        values
+        });
+        surprises
     }
 
     /// The first of the last fifth of the levels, at which the rest of a row can be seen clearly.
@@ -400,15 +399,15 @@ struct Shown {
     unknown: f32,
 }
 
-/// Every row once for each of its groups, with that group absent.
-fn each_group_hidden(rows: &Encoded, n_groups: usize) -> Encoded {
-    let codes = (0..rows.n_rows() * n_groups)
-        .flat_map(|which| {
-            let (row, hidden) = (which / n_groups, which % n_groups);
-            rows.codes(row).iter().enumerate().map(move |(group, code)| if group == hidden { ABSENT } else { *code })
-        })
-        .collect();
-    Encoded::new(rows.n_rows() * n_groups, codes, Vec::new())
+/// For each pair of a row and a group, the row with that group absent.
+fn with_hidden(rows: &Encoded, pairs: &[(usize, usize)]) -> Encoded {
+    let mut codes = Vec::new();
+    for &(row, group) in pairs {
+        codes.extend_from_slice(rows.codes(row));
+        let start = codes.len() - rows.codes(row).len();
+        codes[start + group] = ABSENT;
+    }
+    Encoded::new(pairs.len(), codes, Vec::new())
 }
 
 /// A missing number is shown as the mean.

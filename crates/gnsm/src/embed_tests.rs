@@ -135,8 +135,15 @@ fn expectations_are_distributions() {
         assert!((doubt + probability - 1.0).abs() < 1e-5, "{doubt} {probability}");
     }
 
-    let from_rest = embedder.expectations_from_the_rest(&rows);
-    let surprises = embedder.surprises_from_the_rest(&rows);
+    let all: Vec<(usize, usize)> = (0..6).map(|cell| (cell / 3, cell % 3)).collect();
+    let from_the_rest = |rows: &Encoded| {
+        let mut expected = Vec::new();
+        embedder.ask_the_rest(rows, &all, |_, probabilities| expected.extend_from_slice(probabilities));
+        expected
+    };
+    let from_rest = from_the_rest(&rows);
+    let surprises = embedder.surprises_from_the_rest(&rows, &all);
+    assert_eq!(embedder.surprises_from_the_rest(&rows, &[all[4], all[1]]), [surprises[4], surprises[1]]);
     assert_eq!((surprises[0], surprises[2]), (0.0, 4.5), "absent and unseen");
     for (surprise, probability) in
         [(surprises[1], from_rest[3]), (surprises[4], from_rest[6 + 2]), (surprises[5], from_rest[6 + 5])]
@@ -145,9 +152,6 @@ fn expectations_are_distributions() {
     }
     let mut other = rows.select(&[1]).concat(&rows.select(&[1]));
     other = Encoded::new(2, [other.codes(0), &[0, 2, 1]].concat(), Vec::new());
-    let (one, two) = (
-        embedder.expectations_from_the_rest(&other)[1..4].to_vec(),
-        embedder.expectations_from_the_rest(&other)[7..10].to_vec(),
-    );
+    let (one, two) = (from_the_rest(&other)[1..4].to_vec(), from_the_rest(&other)[7..10].to_vec());
     assert_eq!(one, two, "what is expected of a cell does not depend on the cell");
 }

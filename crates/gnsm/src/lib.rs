@@ -34,7 +34,7 @@
 //! let scores = model.score(&table)?;
 //! let oddest = (0..scores.len()).max_by(|&a, &b| scores[a].score.total_cmp(&scores[b].score)).unwrap();
 //! assert_eq!(oddest, 200);
-//! println!("{}", model.explain(&table, &[oddest])?[0].reasons[0]);
+//! println!("{}", model.explain(&table, &[oddest], 1)?[0].reasons[0]);
 //! # Ok::<(), gnsm::error::Error>(())
 //! ```
 

@@ -156,10 +156,10 @@ impl Model {
         Ok(scores.into_iter().map(|score| Scored { score, p_value: self.calibration.p_value(score) }).collect())
     }
 
-    /// The reasons for these rows of a batch; distinct rows are computed once.
-    pub fn explain(&self, table: &Table, rows: &[usize]) -> Result<Vec<Explanation>> {
+    /// The `most` strongest reasons for each of these rows of a batch; distinct rows are computed once.
+    pub fn explain(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
         let encoded = self.encoder.encode(table)?.select(rows);
-        Ok(reason::explain(&self.encoder, self.fitted.detector(), table, &encoded, rows))
+        Ok(reason::explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most))
     }
 }
 

@@ -30,14 +30,14 @@ pub struct Reason {
     pub share: f64,
 }
 
-/// A score and its reasons, strongest first. The base and all parts sum to the score.
+/// A score and its strongest reasons. The base and the parts of all columns sum to the score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// The score.
     pub score: f64,
     /// The part that no column is responsible for.
     pub base: f64,
-    /// The reasons, by part.
+    /// The reasons, strongest first.
     pub reasons: Vec<Reason>,
 }
 
@@ -79,13 +79,14 @@ const ROUNDING: f64 = 1e-5;
 /// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
 const BLOCK: usize = 1024;
 
-/// Explains encoded rows, each distinct one once; `sources` says which row of the table each one is.
+/// Explains encoded rows by `most` reasons each, each distinct row once; `sources` says which row of the table each one is.
 pub(crate) fn explain(
     encoder: &Encoder,
     detector: &dyn Detector,
     table: &Table,
     rows: &Encoded,
     sources: &[usize],
+    most: usize,
 ) -> Vec<Explanation> {
     let (firsts, of_row) = rows.distinct();
     let mut repetitions: Vec<Vec<usize>> = vec![Vec::new(); firsts.len()];
@@ -96,15 +97,50 @@ pub(crate) fn explain(
     for (block, repetitions) in firsts.chunks(BLOCK).zip(repetitions.chunks(BLOCK)) {
         let rows = &rows.select(block);
         let split = detector.split(rows);
-        let expected = detector.expected(rows);
+        let strongest: Vec<Vec<Strong>> = (0..rows.n_rows()).map(|row| strongest(encoder, &split, row, most)).collect();
+        let mut asked = vec![false; split.parts.len()];
+        for (strongest, asked) in strongest.iter().zip(asked.chunks_exact_mut(split.n_cells)) {
+            let n_numbers = encoder.layout().n_numbers();
+            for Strong { column, .. } in strongest {
+                asked[column.number.unwrap_or(n_numbers + column.group)] = true;
+            }
+        }
+        let expected = detector.expected(rows, &asked);
         for (row, places) in repetitions.iter().enumerate() {
+            let base = split.base[row];
+            let score = base + split.parts(row).iter().sum::<f64>();
             for &place in places {
                 let view = RowView { encoder, table, rows, row, source: sources[place], expected: expected.as_ref() };
-                explanations[place] = Some(view.explanation(&split));
+                let reasons = strongest[row].iter().map(|strong| view.reason(strong)).collect();
+                explanations[place] = Some(Explanation { score, base, reasons });
             }
         }
     }
     explanations.into_iter().flatten().collect()
+}
+
+/// A column that a reason is given for.
+struct Strong<'a> {
+    column: &'a EncodedColumn,
+    part: f64,
+    share: f64,
+}
+
+/// The columns of a row with the largest parts, the largest first.
+fn strongest<'a>(encoder: &'a Encoder, split: &Split, row: usize, most: usize) -> Vec<Strong<'a>> {
+    let parts = split.parts(row);
+    debug_assert_eq!(parts.len(), n_cells(encoder.layout()));
+    let n_numbers = encoder.layout().n_numbers();
+    let part_of = |column: &EncodedColumn| parts[n_numbers + column.group] + column.number.map_or(0.0, |n| parts[n]);
+    let total: f64 = encoder.columns().iter().map(|column| part_of(column).abs()).sum();
+    let strong = |column: &'a EncodedColumn| {
+        let part = part_of(column);
+        Strong { column, part, share: if total > 0.0 { part / total } else { 0.0 } }
+    };
+    let mut strongest: Vec<Strong<'a>> = encoder.columns().iter().map(strong).collect();
+    strongest.sort_by(|a, b| b.part.total_cmp(&a.part));
+    strongest.truncate(most);
+    strongest
 }
 
 struct RowView<'a> {
@@ -117,28 +153,7 @@ struct RowView<'a> {
 }
 
 impl RowView<'_> {
-    fn explanation(&self, split: &Split) -> Explanation {
-        let parts = split.parts(self.row);
-        debug_assert_eq!(parts.len(), n_cells(self.encoder.layout()));
-        let n_numbers = self.encoder.layout().n_numbers();
-        let part_of =
-            |column: &EncodedColumn| parts[n_numbers + column.group] + column.number.map_or(0.0, |n| parts[n]);
-        let total: f64 = self.encoder.columns().iter().map(|column| part_of(column).abs()).sum();
-        let mut reasons: Vec<Reason> = self
-            .encoder
-            .columns()
-            .iter()
-            .map(|column| {
-                let part = part_of(column);
-                self.reason(column, part, if total > 0.0 { part / total } else { 0.0 })
-            })
-            .collect();
-        let score = split.base[self.row] + parts.iter().sum::<f64>();
-        reasons.sort_by(|a, b| b.part.total_cmp(&a.part));
-        Explanation { score, base: split.base[self.row], reasons }
-    }
-
-    fn reason(&self, column: &EncodedColumn, part: f64, share: f64) -> Reason {
+    fn reason(&self, &Strong { column, part, share }: &Strong<'_>) -> Reason {
         let schema = self.encoder.schema_of(column);
         let code = self.rows.codes(self.row)[column.group];
         let cell = self.table.column(&schema.name).and_then(|cells| cells.values.text(self.source));

@@ -74,7 +74,7 @@ fn odd_combinations_numbers_and_gaps_score_above_usual_rows_and_say_why() {
     }
     assert!(scored[0].p_value > 0.05, "{scored:?}");
     assert!(scored[3].p_value < 0.03, "{scored:?}");
-    let explained = model.explain(&rows, &[1, 3]).expect("explained");
+    let explained = model.explain(&rows, &[1, 3], 2).expect("explained");
     let first = &explained[0].reasons[0];
     assert!(["colour", "shape", "size"].contains(&first.column.as_str()), "{explained:?}");
     let top = &explained[1].reasons[0];
@@ -88,7 +88,8 @@ fn parts_and_base_sum_to_the_score_under_every_head() {
     for head in HEADS {
         let model = fitted(head);
         let scores = model.score(&rows).expect("scored");
-        for (scored, explanation) in scores.iter().zip(model.explain(&rows, &[0, 1, 2]).expect("explained")) {
+        for (scored, explanation) in scores.iter().zip(model.explain(&rows, &[0, 1, 2], usize::MAX).expect("explained"))
+        {
             let sum = explanation.base + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();
             assert!(scored.score.is_finite());
             assert!((sum - scored.score).abs() < 1e-6 * scored.score.abs().max(1.0), "{head:?}: {sum} {scored:?}");
@@ -101,7 +102,7 @@ fn an_unseen_category_is_evidence_under_every_head() {
     let rows = table("colour,shape,size,weekday\nred,square,11,mon\nred,square,11,sunday\n");
     for head in HEADS {
         let model = fitted(head);
-        let explained = &model.explain(&rows, &[1]).expect("explained")[0];
+        let explained = &model.explain(&rows, &[1], usize::MAX).expect("explained")[0];
         let reason = explained.reasons.iter().find(|reason| reason.column == "weekday").expect("a reason");
         assert!(reason.unseen && reason.saw == "sunday");
         assert!(reason.part > 1.0, "{reason:?}");
@@ -143,7 +144,10 @@ fn a_model_file_gives_the_same_scores_and_the_same_bytes() {
         model.save(&path).expect("saved");
         let loaded = Model::load(&path).expect("loaded");
         assert_eq!(loaded.score(&rows).expect("scored"), model.score(&rows).expect("scored"), "{head:?}");
-        assert_eq!(loaded.explain(&rows, &[3]).expect("explained"), model.explain(&rows, &[3]).expect("explained"));
+        assert_eq!(
+            loaded.explain(&rows, &[3], 9).expect("explained"),
+            model.explain(&rows, &[3], 9).expect("explained")
+        );
         assert_eq!(loaded.hash(), model.hash());
         let bytes = std::fs::read(&path).expect("read");
         fitted(head).save(&path).expect("saved");

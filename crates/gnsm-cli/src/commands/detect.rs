@@ -85,7 +85,8 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     }
     let groups = oddest(&model, &table, &records, arguments.top);
     let firsts: Vec<usize> = groups.iter().map(|group| group[0]).collect();
-    let explanations = model.explain(&table, &firsts)?;
+    let n_reasons = if arguments.json { usize::MAX } else { SHOWN_REASONS };
+    let explanations = model.explain(&table, &firsts, n_reasons)?;
     if arguments.json {
         let mut top = Vec::new();
         for (group, explanation) in groups.iter().zip(explanations) {
@@ -177,7 +178,7 @@ impl View<'_> {
         let flag = if record.anomaly { format!("  {ODD}flagged{ODD:#}") } else { String::new() };
         let mut card =
             format!("{STRONG}{place}. row {row}{STRONG:#}{line}  score {:.2}  p-value {p}{flag}\n", record.score);
-        let reasons = explanation.reasons.iter().take(SHOWN_REASONS).enumerate();
+        let reasons = explanation.reasons.iter().enumerate();
         let worth =
             reasons.filter(|(rank, reason)| *rank == 0 || (reason.share >= SMALL_SHARE && !reason.is_as_expected()));
         let shown: Vec<&Reason> = worth.map(|(_, reason)| reason).collect();

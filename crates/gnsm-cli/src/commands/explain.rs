@@ -25,7 +25,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
     let model = Model::load(&arguments.model)?;
     let Some(row) = read_row(arguments, &model, console)? else { return Ok(Outcome::Interrupted) };
     let (Some(Scored { score, p_value }), Some(explanation)) =
-        (model.score(&row)?.pop(), model.explain(&row, &[0])?.pop())
+        (model.score(&row)?.pop(), model.explain(&row, &[0], usize::MAX)?.pop())
     else {
         bail!("row {} could not be scored", arguments.row);
     };

@@ -102,9 +102,8 @@ fn score(model: &Model, batch: &Table, n_reasons: usize, first_row: u64) -> Resu
         .collect();
     if n_reasons > 0 {
         let all: Vec<usize> = (0..batch.n_rows()).collect();
-        for (record, explanation) in records.iter_mut().zip(model.explain(batch, &all)?) {
+        for (record, explanation) in records.iter_mut().zip(model.explain(batch, &all, n_reasons)?) {
             record.reasons = explanation.reasons;
-            record.reasons.truncate(n_reasons);
         }
     }
     Ok(records)

@@ -11,6 +11,6 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(mut reader) = TableReader::from_reader("rows", rows, &ReadOptions::default()) else { return };
     if let Ok(Some(table)) = reader.next_batch(10) {
         let _ = model.score(&table);
-        let _ = model.explain(&table, &[0, 2]);
+        let _ = model.explain(&table, &[0, 2], usize::MAX);
     }
 });

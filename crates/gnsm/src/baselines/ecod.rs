@@ -217,7 +217,7 @@ impl Detector for Ecod {
         self.split_cells(rows)
     }
 
-    fn expected(&self, rows: &Encoded) -> Option<Expected> {
+    fn expected(&self, rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         // The same for every row: nine tenths of the numbers, and the shares of the categories.
         let ranges: Vec<[f32; 2]> =
             self.numbers.iter().map(|number| [0.05, 0.95].map(|q| number.quantile(q))).collect();

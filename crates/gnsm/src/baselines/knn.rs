@@ -233,7 +233,7 @@ impl Detector for Knn {
         self.split_cells(rows)
     }
 
-    fn expected(&self, rows: &Encoded) -> Option<Expected> {
+    fn expected(&self, rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         let n_numbers = self.layout.n_numbers();
         let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new() };
         for row in 0..rows.n_rows() {
@@ -306,7 +306,7 @@ mod tests {
         let rows = rows_of(&[(&[0, 0], &[]), (&[0, 0], &[]), (&[1, 1], &[])]);
         let detector = fit(KnnConfig { neighbour: 2, ..KnnConfig::default() }, &layout, &rows)?;
         let expected = Expected { ranges: vec![], probabilities: vec![1.0, 0.0, 1.0, 0.0] };
-        assert_eq!(detector.expected(&rows_of(&[(&[0, 1], &[])])), Some(expected));
+        assert_eq!(detector.expected(&rows_of(&[(&[0, 1], &[])]), &[true; 2]), Some(expected));
         Ok(())
     }
 }

@@ -45,6 +45,8 @@ const BLOCK: usize = 1024;
 const DENSITY_ROWS: usize = 50_000;
 /// Held-out rows that are asked what the couplings explain, at the most.
 const ASKED_ROWS: usize = 1024;
+/// Cells of each of them that are hidden and asked about, at the most.
+const ASKED_CELLS: usize = 256;
 /// How many spreads around the denoised number its expected range reaches to each side.
 const RANGE: f32 = 2.0;
 /// The smallest variance of a number's denoising distance.
@@ -222,16 +224,36 @@ impl Gnsm {
     /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them; patterns save the share `saving`.
     fn weigh(&self, held_out: &Encoded, n_rows: usize, saving: f64) -> Weights {
         let embedder = self.embedder(self.point());
-        let asked: Vec<usize> = (0..held_out.n_rows().min(ASKED_ROWS)).collect();
-        let asked = &held_out.select(&asked);
-        let from_the_rest = embedder.surprises_from_the_rest(asked);
+        let rows: Vec<usize> = (0..held_out.n_rows().min(ASKED_ROWS)).collect();
+        let rows = &held_out.select(&rows);
+        let n_cells = n_cells(&self.layout);
+        let n_asked = n_cells.min(ASKED_CELLS);
+        let asked: Vec<(usize, usize)> =
+            (0..rows.n_rows()).flat_map(|row| asked_cells(row, n_cells).map(move |cell| (row, cell))).collect();
+        let from_the_rest = embedder.surprises_from_the_rest(rows, &asked);
         // At the noisiest level.
-        let (at_a_glance, n_cells) = (embedder.surprises(asked, 1), n_cells(&self.layout));
-        let of_row = |(row, from_the_rest): (usize, &[f32])| [at_a_glance.row(row), from_the_rest].map(evidence::sum);
-        let surprises: Vec<[f64; 2]> = from_the_rest.chunks_exact(n_cells).enumerate().map(of_row).collect();
+        let at_a_glance = embedder.surprises(rows, 1);
+        let at_a_glance: Vec<f32> = asked.iter().map(|(row, cell)| at_a_glance.row(*row)[*cell]).collect();
+        let all = n_cells as f64 / n_asked as f64;
+        let [at_a_glance, from_the_rest] =
+            [&at_a_glance, &from_the_rest].map(|cells| cells.chunks_exact(n_asked).map(|row| all * evidence::sum(row)));
+        let surprises: Vec<[f64; 2]> = at_a_glance.zip(from_the_rest).map(|(glance, rest)| [glance, rest]).collect();
         let of_categories = (0..self.outer.n_groups()).map(|group| self.outer.size(group).saturating_sub(1));
         let free: Vec<usize> = std::iter::repeat_n(1, self.outer.n_numbers()).chain(of_categories).collect();
         Weights::new(&surprises, n_rows, &free, saving)
+    }
+
+    /// What the rest of the rows says about the cells that are `asked` for, [rows, width]; 0 elsewhere.
+    fn expected_from_the_rest(&self, embedder: &Embedder<'_>, rows: &Encoded, asked: &[bool]) -> Vec<f32> {
+        let (width, n_cells) = (self.layout.width(), n_cells(&self.layout));
+        let asked: Vec<(usize, usize)> =
+            (0..asked.len()).filter(|which| asked[*which]).map(|which| (which / n_cells, which % n_cells)).collect();
+        let mut expected = vec![0.0; rows.n_rows() * width];
+        embedder.ask_the_rest(rows, &asked, |which, probabilities| {
+            let (row, cell) = asked[which];
+            expected[row * width..][self.layout.group(cell)].copy_from_slice(probabilities);
+        });
+        expected
     }
 
     /// Takes the scores of some rows apart.
@@ -377,12 +399,16 @@ impl Detector for Gnsm {
         self.split_block(rows)
     }
 
-    fn expected(&self, rows: &Encoded) -> Option<Expected> {
+    fn expected(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
         let embedder = self.embedder(Point::Centre);
         let inner = binned(self.bins.as_ref(), rows);
         // Only a posterior can be asked about a cell that is not shown.
         let hidden = !matches!(self.config.head, Head::Norms { .. });
-        let all = if hidden { embedder.expectations_from_the_rest(&inner) } else { embedder.expectations(&inner, 0) };
+        let all = if hidden {
+            self.expected_from_the_rest(&embedder, &inner, asked)
+        } else {
+            embedder.expectations(&inner, 0)
+        };
         let n_numbers = self.outer.n_numbers();
         let (mut ranges, mut probabilities) = (Vec::new(), Vec::new());
         for row in all.chunks_exact(self.layout.width()) {
@@ -397,6 +423,13 @@ impl Detector for Gnsm {
         }
         Some(Expected { ranges, probabilities })
     }
+}
+
+/// The cells that a row is asked about: all of them if they are few, otherwise some at equal distances, other ones in the next row.
+fn asked_cells(row: usize, n_cells: usize) -> impl Iterator<Item = usize> {
+    let n_asked = n_cells.min(ASKED_CELLS);
+    let shift = row % (n_cells / n_asked.max(1)).max(1);
+    (0..n_asked).map(move |i| i * n_cells / n_asked + shift)
 }
 
 /// Which groups of a row show a category that training never did.
@@ -425,4 +458,23 @@ fn log_marginals(layout: &Layout, rows: &Encoded) -> Vec<f32> {
         }
     }
     bias
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_cells_are_all_asked_about_and_of_many_each_has_its_turn() {
+        for n_cells in [0, 1, ASKED_CELLS] {
+            assert!(asked_cells(3, n_cells).eq(0..n_cells));
+        }
+        let n_cells = 4 * ASKED_CELLS + 3;
+        let mut turns = vec![0; n_cells];
+        for row in 0..40 {
+            assert_eq!(asked_cells(row, n_cells).count(), ASKED_CELLS);
+            asked_cells(row, n_cells).for_each(|cell| turns[cell] += 1);
+        }
+        assert!(turns.iter().filter(|turns| **turns == 10).count() == 4 * ASKED_CELLS, "{turns:?}");
+    }
 }
