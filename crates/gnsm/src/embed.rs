@@ -165,8 +165,8 @@ impl Embedder<'_> {
         let levels = self.first_clear_level()..self.levels.count();
         let share = 1.0 / levels.len() as f32;
         let n_groups = self.layout.n_groups();
-        let largest = (0..n_groups).map(|group| self.layout.size(group)).max().unwrap_or(0);
-        let at_a_time = (ASKED_AT_A_TIME / n_groups.max(largest).max(1)).max(1);
+        let largest = (0..n_groups).map(|group| self.layout.size(group)).fold(1, usize::max);
+        let at_a_time = (ASKED_AT_A_TIME / n_groups.max(largest)).max(1);
         for (piece, first) in asked.chunks(at_a_time).zip((0..).step_by(at_a_time)) {
             let mut values = vec![0.0; piece.len() * largest];
             self.for_each_row(

@@ -99,7 +99,7 @@ pub(crate) fn explain(
         let split = detector.split(rows);
         let strongest: Vec<Vec<Strong>> = (0..rows.n_rows()).map(|row| strongest(encoder, &split, row, most)).collect();
         let mut asked = vec![false; split.parts.len()];
-        for (strongest, asked) in strongest.iter().zip(asked.chunks_exact_mut(split.n_cells)) {
+        for (strongest, asked) in strongest.iter().zip(asked.chunks_exact_mut(split.n_cells.max(1))) {
             let n_numbers = encoder.layout().n_numbers();
             for Strong { column, .. } in strongest {
                 asked[column.number.unwrap_or(n_numbers + column.group)] = true;

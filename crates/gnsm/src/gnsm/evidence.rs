@@ -16,7 +16,7 @@
 //!
 //! Two weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
 //! level it sees next to nothing of anything, and held-out rows surprise it by h nats; asked about each cell while that cell is hidden, with
-//! the rest in clear sight, by g nats less. g is taken one standard error lower than measured.
+//! the rest in clear sight, by g nats less. g is taken one standard error lower than measured. (Of more than 256 cells, 256 of each row stand for all.)
 //!
 //! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of E = n·g nats for
 //!   couplings; a model of all pairs has P = Σ_{a<b} f_a·f_b parameters, f being 1 of a number and K − 1 of a column with K categories, and costs C = ½·P·log n.
