@@ -136,7 +136,7 @@ impl MaskMethod for Dsvdd {
         training: &[Sample],
         validation: &[Sample],
         setup: &Setup,
-        run: Run<'_>,
+        mut run: Run<'_>,
     ) -> Result<Box<dyn MaskDetector>> {
         check_images(&[training, validation])?;
         let config = &self.config;
@@ -155,7 +155,7 @@ impl MaskMethod for Dsvdd {
             device: device().autodiff(),
         };
         let mut learner = Descent::new(shrinking, config.training.batch, parameters);
-        let trained = train(&mut learner, &config.training, training.len(), run)?;
+        let trained = train(&mut learner, &config.training, training.len(), &mut run)?;
         let spread = [before, sphere.spread(&trained.parameters, validation)];
         let stored = Stored { config: config.clone(), curve: trained.curve, ending: trained.ending, spread };
         Ok(Box::new(Fitted { sphere, parameters: trained.parameters, stored }))

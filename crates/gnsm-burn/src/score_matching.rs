@@ -17,7 +17,7 @@ use gnsm::mask::{Grid, MaskDetector, MaskMethod, Sample, Setup};
 use gnsm::network::math::{exp, ln, simd};
 use gnsm::noise::objective::{Loss, Parameterisation};
 use gnsm::noise::{Levels, concrete, stream};
-use gnsm::train::{CurvePoint, Ending, Run, TrainingConfig, train};
+use gnsm::train::{CurvePoint, Ending, Run, TrainingConfig, Watcher, train};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,8 @@ use crate::weights::{Weights, floats};
 const SCORING: u64 = 14;
 /// Pairs from which a density over norms is learned, at the most.
 const MOST_NORMS: usize = 512;
-/// Of those, how many are in memory at a time.
-const NORMS_AT_A_TIME: usize = 32;
+/// Held-out pairs that the network is shown at a time.
+const AT_A_TIME: usize = 8;
 
 /// The method with its settings.
 #[derive(Debug, Clone, Default)]
@@ -212,7 +212,7 @@ impl MaskMethod for Gnsm {
         training: &[Sample],
         validation: &[Sample],
         setup: &Setup,
-        run: Run<'_>,
+        mut run: Run<'_>,
     ) -> Result<Box<dyn MaskDetector>> {
         check_images(&[training, validation])?;
         let machine = Machine::new(&self.config, setup)?;
@@ -230,23 +230,29 @@ impl MaskMethod for Gnsm {
             device: device().autodiff(),
         };
         let mut learner = Descent::new(denoiser, config.batch, parameters);
-        let trained = train(&mut learner, config, training.len(), run)?;
+        let trained = train(&mut learner, config, training.len(), &mut run)?;
         let weights = machine.weights(&trained.parameters);
         let head = match machine.config.head {
             MaskHead::Evidence => {
-                let surprises = validation.par_iter().map(|sample| machine.surprises(&weights, sample));
-                let surprises: Vec<Vec<f32>> = surprises.collect();
+                let samples: Vec<&Sample> = validation.iter().collect();
+                let mut surprises = Vec::new();
+                measure(
+                    &samples,
+                    run.watcher,
+                    |sample| machine.surprises(&weights, sample),
+                    |found| surprises.push(found),
+                );
                 FittedHead::Evidence(Evidence::fit(training, validation, &surprises, setup)?)
             }
             MaskHead::Norms => {
-                let mut norms = NormsOfRows::new(machine.levels.count(), machine.side * machine.side);
                 let samples: Vec<&Sample> = validation.iter().chain(training).take(MOST_NORMS).collect();
-                for part in samples.chunks(NORMS_AT_A_TIME) {
-                    let found: Vec<Vec<f32>> = part.par_iter().map(|sample| machine.norms(&weights, sample)).collect();
-                    for found in &found {
-                        norms.add(found, 1.0);
-                    }
-                }
+                let mut norms = NormsOfRows::new(machine.levels.count(), machine.side * machine.side);
+                measure(
+                    &samples,
+                    run.watcher,
+                    |sample| machine.norms(&weights, sample),
+                    |found| norms.add(&found, 1.0),
+                );
                 FittedHead::Norms(Box::new(norms.fit(DensityKind::Mixture, seed)?))
             }
         };
@@ -280,6 +286,22 @@ impl MaskMethod for Gnsm {
             _ => return Err("the head and the settings do not fit together".into()),
         };
         Ok(Box::new(Fitted { machine, parameters, head, curve: stored.curve, ending: stored.ending }))
+    }
+}
+
+/// What the network says of each sample, on all threads, taken in their order; few are in memory at a time.
+fn measure(
+    samples: &[&Sample],
+    watcher: &mut dyn Watcher,
+    ask: impl Fn(&Sample) -> Vec<f32> + Sync,
+    mut take: impl FnMut(Vec<f32>),
+) {
+    let mut done = 0;
+    for part in samples.chunks(AT_A_TIME) {
+        let found: Vec<Vec<f32>> = part.par_iter().map(|sample| ask(sample)).collect();
+        found.into_iter().for_each(&mut take);
+        done += part.len();
+        watcher.measured(done, samples.len());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gnsm::mask::{Grid, MaskFitOptions, MaskFolder, MaskMethod, MaskModel, Preparation, Sample, Setup};
-use gnsm::train::{Run, Saver, Silent, TrainingState};
+use gnsm::train::{Run, Saver, Silent, TrainingState, Watcher};
 use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig, NetworkSize, methods};
 
 const SIDE: usize = 16;
@@ -150,6 +150,33 @@ fn a_training_that_was_stopped_goes_on_as_if_it_had_not() {
         let halfway = states.swap_remove(0);
         assert!(halfway.optimiser.step < method.training().expect("it trains").steps);
         assert_eq!(fit(Some(halfway), &mut Vec::new()), whole, "{}", method.name());
+    }
+}
+
+/// How far the measuring of usual masks has come.
+#[derive(Default)]
+struct Measured(Vec<(usize, usize)>);
+
+impl Watcher for Measured {
+    fn measured(&mut self, done: usize, total: usize) {
+        self.0.push((done, total));
+    }
+}
+
+#[test]
+fn what_comes_after_training_can_be_watched() {
+    let pairs: Vec<Sample> = (0..30).map(|i| pair(i, 1, 0)).collect();
+    let setup = Setup { classes: 2, size: Some(SIDE as u32), seed: 7 };
+    for method in small_methods() {
+        let mut watcher = Measured::default();
+        let run = Run { seed: 7, max_seconds: Some(0.0), resume: None, save: None, watcher: &mut watcher };
+        method.fit(&pairs[..20], &pairs[20..], &setup, run).expect("a detector");
+        let expected: &[(usize, usize)] = match method.settings()["head"].as_str() {
+            Some("evidence") => &[(8, 10), (10, 10)],
+            Some("norms") => &[(8, 30), (16, 30), (24, 30), (30, 30)],
+            _ => &[],
+        };
+        assert_eq!(watcher.0, expected, "{}", method.name());
     }
 }
 

@@ -44,8 +44,9 @@ impl FitWatcher {
 
     fn start_bar(&mut self) {
         if self.console.is_lively() {
-            let style = ProgressStyle::with_template("  training {wide_bar} {percent:>3} %  {msg}");
-            self.bar = Some(ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
+            let style = ProgressStyle::with_template("  {prefix} {wide_bar} {percent:>3} %  {msg}");
+            let bar = ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            self.bar = Some(bar.with_prefix("training"));
         }
         self.last_line = Instant::now();
     }
@@ -81,6 +82,19 @@ impl Watcher for FitWatcher {
             }
         } else if !self.console.is_quiet() && self.last_line.elapsed() > EVERY {
             self.console.note(format_args!("step {} of {}: {}", count(progress.step), count(progress.steps), text()));
+            self.last_line = Instant::now();
+        }
+    }
+
+    fn measured(&mut self, done: usize, total: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_prefix("measuring");
+            bar.set_message("what is usual");
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        } else if !self.console.is_quiet() && self.last_line.elapsed() > EVERY {
+            let (done, total) = (count(done as u64), count(total as u64));
+            self.console.note(format_args!("measured what is usual in {done} of {total}"));
             self.last_line = Instant::now();
         }
     }

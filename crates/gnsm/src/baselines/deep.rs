@@ -208,7 +208,7 @@ pub(super) fn learn<S: Stack>(
     config: &TrainingConfig,
     inputs: &Inputs,
     [training, validation]: [&Encoded; 2],
-    run: Run<'_>,
+    mut run: Run<'_>,
 ) -> Result<Trained> {
     let held_out = if validation.n_rows() > 0 { validation } else { training };
     let n_held_out = held_out.n_rows().min(config.validation_rows);
@@ -222,7 +222,7 @@ pub(super) fn learn<S: Stack>(
         trainer: StackTrainer::new(stack, config.batch),
         reader: StackReader::new(stack, n_held_out),
     };
-    train(&mut learner, config, training.n_rows(), run)
+    train(&mut learner, config, training.n_rows(), &mut run)
 }
 
 /// A stack that learns from rows drawn at random.

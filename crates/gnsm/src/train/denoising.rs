@@ -24,7 +24,7 @@ pub fn train_denoiser(
     loss: &Loss<'_>,
     training: &Encoded,
     validation: &Encoded,
-    run: Run<'_>,
+    mut run: Run<'_>,
 ) -> Result<(ResidualNetwork, Trained)> {
     config.validate()?;
     let (seed, hidden) = (run.seed, config.hidden);
@@ -38,7 +38,7 @@ pub fn train_denoiser(
         trainer: Trainer::new(network, config.batch),
         batch: config.batch as f64,
     };
-    let trained = train(&mut learner, config, training.n_rows(), run)?;
+    let trained = train(&mut learner, config, training.n_rows(), &mut run)?;
     let mut network = learner.averaged;
     network.set_parameters(&trained.parameters);
     Ok((network, trained))

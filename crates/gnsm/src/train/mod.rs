@@ -78,6 +78,9 @@ pub trait Watcher: Send {
     /// Called after every step.
     fn progress(&mut self, _progress: &Progress) {}
 
+    /// Called after training, now and then while the trained network is shown what it is to find usual: so many of all.
+    fn measured(&mut self, _done: usize, _total: usize) {}
+
     /// Whether to stop now and keep the best so far.
     fn stop(&mut self) -> bool {
         false
@@ -160,17 +163,17 @@ pub fn train(
     learner: &mut (impl Learner + Send),
     config: &TrainingConfig,
     n_rows: usize,
-    run: Run<'_>,
+    run: &mut Run<'_>,
 ) -> Result<Trained> {
     config.validate()?;
     rayon::scope(|_| train_here(learner, &config.for_rows(n_rows), run))
 }
 
-fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: Run<'_>) -> Result<Trained> {
-    let Run { seed: _, max_seconds, resume, mut save, watcher } = run;
+fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: &mut Run<'_>) -> Result<Trained> {
+    let Run { seed: _, max_seconds, resume, save, watcher } = run;
     let mut optimiser = Optimiser::new(config.optimiser, learner.parameters());
     let (mut best, mut since_best, mut curve) = (None::<(f64, Vec<f32>)>, 0, Vec::new());
-    if let Some(state) = resume {
+    if let Some(state) = resume.take() {
         if state.parameters.len() != learner.parameters().len() {
             return Err(Error::fit("the checkpoint is of another network", "remove it and start over"));
         }
@@ -238,7 +241,7 @@ fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: Run<'_>)
             ending = Ending::StoppedEarly;
             break;
         }
-        if let Some(saver) = &mut save
+        if let Some(saver) = save
             && steps_in_sum == 0
             && last_saved.elapsed().as_secs_f64() >= saver.seconds
         {
