@@ -13,13 +13,7 @@ const TABLE: [(&str, [&str; 5]); 7] = [
     ("u2r", ["52.74 ± 12.88", "67.84 ± 1.39", "10.06 ± 6.47", "71.17 ± 24.65", "82.35 ± 5.45"]),
 ];
 
-/// Whether the table has a set.
-pub fn has(set: &str) -> bool {
-    TABLE.iter().any(|(name, _)| *name == set)
-}
-
-/// The figures for a set, in the order of [`METHODS`].
-pub fn average_precision(set: &str) -> Vec<String> {
-    let row = TABLE.iter().find(|(name, _)| *name == set);
-    METHODS.iter().enumerate().map(|(i, _)| row.map_or("–", |(_, figures)| figures[i]).to_owned()).collect()
+/// The figures for a set, in the order of [`METHODS`], if the table has it.
+pub fn average_precision(set: &str) -> Option<[&'static str; 5]> {
+    TABLE.iter().find(|(name, _)| *name == set).map(|(_, figures)| *figures)
 }

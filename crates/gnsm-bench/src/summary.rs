@@ -45,7 +45,7 @@ pub fn summarise(lines: &[Line]) -> String {
         let _ = writeln!(text, "## {title}\n");
         let mut head: Vec<String> = vec!["set".into()];
         head.extend(grid.methods.iter().map(ToString::to_string));
-        let with_paper = with_paper && grid.sets.iter().all(|set| paper::has(set));
+        let with_paper = with_paper && grid.sets.iter().all(|set| paper::average_precision(set).is_some());
         if with_paper {
             head.extend(paper::METHODS.iter().map(|method| format!("paper: {method}")));
         }
@@ -58,7 +58,7 @@ pub fn summarise(lines: &[Line]) -> String {
                 None => "–".into(),
             }));
             if with_paper {
-                row.extend(paper::average_precision(set));
+                row.extend(paper::average_precision(set).into_iter().flatten().map(str::to_owned));
             }
             let _ = writeln!(text, "| {} |", row.join(" | "));
         }
@@ -96,8 +96,8 @@ pub fn readme_table(lines: &[Line]) -> String {
     }
     for (index, method) in paper::METHODS.iter().enumerate() {
         let cells = grid.sets.iter().map(|set| {
-            let figure = paper::average_precision(set).swap_remove(index);
-            figure.split(' ').next().unwrap_or_default().to_owned()
+            let figure = paper::average_precision(set).map_or("–", |figures| figures[index]);
+            figure.split(' ').next().unwrap_or_default()
         });
         let _ = writeln!(text, "| *paper: {method}* | {} |", cells.collect::<Vec<_>>().join(" | "));
     }

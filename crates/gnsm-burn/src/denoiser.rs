@@ -147,6 +147,10 @@ impl Denoiser<'_> {
 }
 
 impl Objective for Denoiser<'_> {
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
     fn gradient(&self, parameters: &[f32], step: u64, pictures: Range<usize>) -> (f64, Vec<f32>) {
         let shift = stream(self.seed, TRAINING, step, u64::MAX).next_u64();
         let noisy: Vec<Noisy> = pictures.map(|position| self.draw(step, position, shift)).collect();

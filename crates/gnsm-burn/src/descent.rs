@@ -12,6 +12,9 @@ const PART: usize = 4;
 
 /// What a network learns.
 pub trait Objective: Sync {
+    /// Pictures of a step.
+    fn batch(&self) -> usize;
+
     /// The share that some pictures of a step's batch have in its loss, and the gradient of it.
     fn gradient(&self, parameters: &[f32], step: u64, pictures: Range<usize>) -> (f64, Vec<f32>);
 
@@ -22,15 +25,14 @@ pub trait Objective: Sync {
 /// An objective, and the weights that go towards it.
 pub struct Descent<O> {
     objective: O,
-    batch: usize,
     parameters: Vec<f32>,
     gradient: Vec<f32>,
 }
 
 impl<O: Objective> Descent<O> {
     /// Starts from these weights.
-    pub fn new(objective: O, batch: usize, parameters: Vec<f32>) -> Self {
-        Self { objective, batch, parameters, gradient: Vec::new() }
+    pub fn new(objective: O, parameters: Vec<f32>) -> Self {
+        Self { objective, parameters, gradient: Vec::new() }
     }
 }
 
@@ -45,8 +47,9 @@ impl<O: Objective> Learner for Descent<O> {
 
     /// The parts are summed from first to last, so that the sum does not depend on how many threads there are.
     fn compute_gradient(&mut self, step: u64) -> f64 {
-        let part = |i: usize| i * PART..self.batch.min((i + 1) * PART);
-        let parts: Vec<(f64, Vec<f32>)> = (0..self.batch.div_ceil(PART))
+        let batch = self.objective.batch();
+        let part = |i: usize| i * PART..batch.min((i + 1) * PART);
+        let parts: Vec<(f64, Vec<f32>)> = (0..batch.div_ceil(PART))
             .into_par_iter()
             .map(|i| self.objective.gradient(&self.parameters, step, part(i)))
             .collect();

@@ -154,7 +154,7 @@ impl MaskMethod for Dsvdd {
             batch: config.training.batch,
             device: device().autodiff(),
         };
-        let mut learner = Descent::new(shrinking, config.training.batch, parameters);
+        let mut learner = Descent::new(shrinking, parameters);
         let trained = train(&mut learner, &config.training, training.len(), &mut run)?;
         let spread = [before, sphere.spread(&trained.parameters, validation)];
         let stored = Stored { config: config.clone(), curve: trained.curve, ending: trained.ending, spread };
@@ -291,6 +291,10 @@ struct Shrinking<'a> {
 }
 
 impl Objective for Shrinking<'_> {
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
     fn gradient(&self, parameters: &[f32], step: u64, pictures: Range<usize>) -> (f64, Vec<f32>) {
         let draw = |position: usize| {
             let mut rng = stream(self.seed, TRAINING, step, position as u64);

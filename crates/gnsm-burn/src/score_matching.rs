@@ -229,7 +229,7 @@ impl MaskMethod for Gnsm {
             hidden: config.hidden,
             device: device().autodiff(),
         };
-        let mut learner = Descent::new(denoiser, config.batch, parameters);
+        let mut learner = Descent::new(denoiser, parameters);
         let trained = train(&mut learner, config, training.len(), &mut run)?;
         let weights = machine.weights(&trained.parameters);
         let head = match machine.config.head {
