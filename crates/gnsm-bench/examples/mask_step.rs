@@ -4,8 +4,8 @@
 
 use std::time::Instant;
 
+use gnsm::Silent;
 use gnsm::mask::{Grid, MaskFitOptions, MaskModel, Preparation, Sample};
-use gnsm::train::Silent;
 use gnsm_burn::{Gnsm, MaskGnsmConfig};
 
 const SIDE: usize = 64;

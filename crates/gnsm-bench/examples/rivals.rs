@@ -11,9 +11,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use gnsm::detector::Method;
-use gnsm::encode::Encoded;
-use gnsm::train::{Run, Silent};
+use gnsm::internals::columns::Encoded;
+use gnsm::internals::train::Run;
+use gnsm::{Method, Silent};
 use gnsm_bench::protocol::DataSet;
 
 fn main() -> Result<(), Box<dyn Error>> {

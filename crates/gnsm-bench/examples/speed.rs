@@ -14,10 +14,11 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use gnsm::encode::{Encoded, Encoder};
-use gnsm::model::Model;
-use gnsm::network::{Ends, NetworkSize, Optimiser, OptimiserConfig, ResidualNetwork, TILE, Task, Tile, Trainer};
-use gnsm::table::{ReadOptions, TableReader, read_table};
+use gnsm::internals::columns::{Encoded, Encoder};
+use gnsm::internals::network::{
+    Ends, NetworkSize, Optimiser, OptimiserConfig, ResidualNetwork, TILE, Task, Tile, Trainer,
+};
+use gnsm::{Model, ReadOptions, TableReader, read_table};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 

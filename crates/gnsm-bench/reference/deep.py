@@ -1,5 +1,5 @@
 """Perceptrons, Deep SVDD and DAGMM in PyTorch, float64: the values quoted in crates/gnsm/src/network/perceptron_tests.rs and
-crates/gnsm/src/baselines/{dsvdd,dagmm/tests}.rs. Gradients are summed as sum of gradient[i]*cos(i) over the whole parameter vector.
+crates/gnsm/src/detectors/{dsvdd,dagmm/tests}.rs. Gradients are summed as sum of gradient[i]*cos(i) over the whole parameter vector.
 
     pip install torch && python deep.py
 """

@@ -9,13 +9,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use gnsm::error::{Error, Result};
 use gnsm::mask::{
     Association, MaskFitOptions, MaskFolder, MaskMethod, MaskModel, Preparation, Quality, VOID, associate, compare,
     read_list, read_mask,
 };
 use gnsm::metrics::auroc;
-use gnsm::train::Silent;
+use gnsm::{Error, Result, Silent};
 
 use crate::raw;
 

@@ -5,10 +5,8 @@
 
 use std::path::Path;
 
-use gnsm::encode::{Encoded, Encoder};
-use gnsm::error::{Error, Result};
-use gnsm::schema::{ColumnChoices, Schema};
-use gnsm::table::{ReadOptions, Table, read_table};
+use gnsm::internals::columns::{Encoded, Encoder};
+use gnsm::{ColumnChoices, Error, ReadOptions, Result, Schema, Table, read_table};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

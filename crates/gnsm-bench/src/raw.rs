@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use gnsm::error::{Error, Place, Result};
+use gnsm::{Error, Place, Result};
 
 /// Opens the file for more lines, with a header if it is new.
 pub fn open(path: &Path, header: &str) -> Result<File> {

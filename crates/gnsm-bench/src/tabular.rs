@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use gnsm::detector::Method;
-use gnsm::error::{Error, Result};
+use gnsm::internals::train::Run;
 use gnsm::metrics::{auroc, average_precision};
-use gnsm::train::{Run, Silent};
+use gnsm::{Error, Method, Result, Silent};
 
 use crate::protocol::{DataSet, Split};
 use crate::raw;

@@ -1,10 +1,10 @@
 //! The settings of GNSM for masks and their presets.
 
-use gnsm::error::{Error, Result};
-use gnsm::network::OptimiserConfig;
-use gnsm::noise::objective::{Objective, Parameterisation};
-use gnsm::noise::{Levels, LevelsConfig, Smoothing};
-use gnsm::train::TrainingConfig;
+use gnsm::internals::network::OptimiserConfig;
+use gnsm::internals::noise::objective::{Objective, Parameterisation};
+use gnsm::internals::noise::{Levels, LevelsConfig, Smoothing};
+use gnsm::internals::train::TrainingConfig;
+use gnsm::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::ncsn::NetworkSize;

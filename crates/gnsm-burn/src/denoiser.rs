@@ -5,11 +5,11 @@
 use std::ops::Range;
 
 use burn_tensor::{Device, Tensor, TensorData};
-use gnsm::layout::Layout;
+use gnsm::internals::columns::Layout;
+use gnsm::internals::math::{fill_gumbel, simd, stream};
+use gnsm::internals::noise::concrete;
+use gnsm::internals::noise::objective::Loss;
 use gnsm::mask::Sample;
-use gnsm::network::math::simd;
-use gnsm::noise::objective::Loss;
-use gnsm::noise::{concrete, fill_gumbel, stream};
 use rand::Rng;
 use rayon::prelude::*;
 

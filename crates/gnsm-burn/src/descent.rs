@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use gnsm::network::Optimiser;
-use gnsm::network::math::add;
-use gnsm::train::Learner;
+use gnsm::internals::math::add;
+use gnsm::internals::network::Optimiser;
+use gnsm::internals::train::Learner;
 use rayon::prelude::*;
 
 /// Pictures whose gradient is computed in one go, by one thread.

@@ -8,12 +8,12 @@
 use std::ops::Range;
 
 use burn_tensor::{Device, Tensor, TensorData};
-use gnsm::container::Tensors;
-use gnsm::error::{Error, Result};
+use gnsm::internals::files::Tensors;
+use gnsm::internals::math::stream;
+use gnsm::internals::network::OptimiserConfig;
+use gnsm::internals::train::{Run, TrainingConfig, train};
 use gnsm::mask::{MaskDetector, MaskMethod, Sample, Setup};
-use gnsm::network::OptimiserConfig;
-use gnsm::noise::stream;
-use gnsm::train::{CurvePoint, Ending, Run, TrainingConfig, train};
+use gnsm::{CurvePoint, Ending, Error, Result};
 use rand::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -10,10 +10,10 @@
 //!
 //! The score is the sum; pixels have their shares of it, of the first part in proportion to their surprise and the weight of their class, of the second evenly.
 
-use gnsm::container::Tensors;
-use gnsm::error::Result;
+use gnsm::internals::files::Tensors;
+use gnsm::internals::train::Run;
 use gnsm::mask::{LargestComponent, Mask, MaskDetector, MaskMethod, Sample, Setup};
-use gnsm::train::{Run, Silent};
+use gnsm::{Result, Silent};
 
 /// What the sizes of pieces weigh.
 const PIECES: f64 = 0.25;

@@ -6,8 +6,8 @@
 
 use burn_tensor::activation::silu;
 use burn_tensor::{Device, Tensor, TensorData};
-use gnsm::error::{Error, Result};
-use gnsm::noise::{fill_normal, stream};
+use gnsm::internals::math::{fill_normal, stream};
+use gnsm::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::layers::{Attention, Block, Convolution, Norm};

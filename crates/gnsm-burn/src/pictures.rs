@@ -1,7 +1,7 @@
 //! Pairs of an image and a mask as numbers: drawn with the usual changes for training, or as they are.
 
-use gnsm::error::{Error, Result};
 use gnsm::mask::{Sample, Setup};
+use gnsm::{Error, Result};
 use rand::Rng;
 
 /// The smallest window that training cuts out of a picture, as a part of its side.
@@ -93,8 +93,8 @@ fn scaled(colour: u8) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use gnsm::internals::math::stream;
     use gnsm::mask::Grid;
-    use gnsm::noise::stream;
 
     use super::*;
 

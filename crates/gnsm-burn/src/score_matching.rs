@@ -8,16 +8,16 @@
 //! The noise of scoring is drawn once per level from the model's seed, the same for every mask: a score depends on the model, the mask and its
 //! image alone.
 
-use gnsm::container::Tensors;
-use gnsm::density::{Density, Standardizer};
-use gnsm::error::Result;
-use gnsm::gnsm::{DensityKind, NormsHead, NormsOfRows};
-use gnsm::layout::Layout;
+use gnsm::internals::columns::Layout;
+use gnsm::internals::density::{Density, Standardizer};
+use gnsm::internals::files::Tensors;
+use gnsm::internals::math::{exp, ln, simd, stream};
+use gnsm::internals::noise::objective::{Loss, Parameterisation};
+use gnsm::internals::noise::{Levels, concrete};
+use gnsm::internals::score_matching::{DensityKind, NormsHead, NormsOfRows};
+use gnsm::internals::train::{Run, TrainingConfig, train};
 use gnsm::mask::{Grid, MaskDetector, MaskMethod, Sample, Setup};
-use gnsm::network::math::{exp, ln, simd};
-use gnsm::noise::objective::{Loss, Parameterisation};
-use gnsm::noise::{Levels, concrete, stream};
-use gnsm::train::{CurvePoint, Ending, Run, TrainingConfig, Watcher, train};
+use gnsm::{CurvePoint, Ending, Result, Watcher};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Weights in one flat vector, as the training loop has them, and as the tensors that a network works with.
 
 use burn_tensor::{Device, Gradients, Tensor, TensorData};
-use gnsm::noise::{fill_normal, stream};
+use gnsm::internals::math::{fill_normal, stream};
 
 /// How a weight starts.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use gnsm::internals::train::{Run, Saver, TrainingState};
 use gnsm::mask::{Grid, MaskFitOptions, MaskFolder, MaskMethod, MaskModel, Preparation, Sample, Setup};
-use gnsm::train::{Run, Saver, Silent, TrainingState, Watcher};
+use gnsm::{Silent, Watcher};
 use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig, NetworkSize, methods};
 
 const SIDE: usize = 16;

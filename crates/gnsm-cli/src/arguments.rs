@@ -7,10 +7,7 @@ use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use gnsm::detector::Method;
-use gnsm::schema::{ColumnChoices, KindChoice};
-use gnsm::table::{Format, ReadOptions};
-use gnsm::threshold::Rule;
+use gnsm::{ColumnChoices, Format, KindChoice, Method, ReadOptions, Rule};
 
 use crate::commands::{bench, mask};
 use crate::output::OutputFormat;

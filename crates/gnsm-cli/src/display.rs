@@ -77,7 +77,7 @@ pub fn bytes(n: u64) -> String {
 
 /// A p-value: `0.0123`, `5e-5`.
 pub fn p_value(p: f64) -> String {
-    gnsm::reason::short(p)
+    gnsm::internals::decision::short(p)
 }
 
 /// A bar of `share` of `width` characters; nothing where the share is not positive.

@@ -4,9 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use comfy_table::Cell;
-use gnsm::model::FitReport;
-use gnsm::schema::{ColumnSchema, Kind, Schema};
-use gnsm::train::{Progress, Watcher};
+use gnsm::{ColumnSchema, FitReport, Kind, Progress, Schema, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::Console;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use gnsm::baselines::{DagmmConfig, DsvddConfig, PaperSet};
-use gnsm::detector::Method;
-use gnsm::gnsm::{GnsmConfig, Head};
+use gnsm::Method;
+use gnsm::internals::detectors::{DagmmConfig, DsvddConfig, PaperSet};
+use gnsm::internals::score_matching::{GnsmConfig, Head};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -190,7 +190,8 @@ mod tests {
     #[test]
     fn what_is_not_set_can_be_set() -> Result<()> {
         let weights = "head.weights = { values = 0.0, doubt = 0.5, residual = 0.5, patterns = 0.0 }";
-        let expected = gnsm::gnsm::Weights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
+        let expected =
+            gnsm::internals::score_matching::Weights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
         assert_eq!(changed(GnsmConfig::fast(), weights)?.head, Head::Evidence { weights: Some(expected) });
         Ok(())
     }
@@ -198,7 +199,7 @@ mod tests {
     #[test]
     fn a_table_of_another_kind_is_replaced() -> Result<()> {
         let config = changed(GnsmConfig::fast(), "levels.smoothing = { kind = \"fixed\", delta = 0.5 }")?;
-        assert_eq!(config.levels.smoothing, gnsm::noise::Smoothing::Fixed { delta: 0.5 });
+        assert_eq!(config.levels.smoothing, gnsm::internals::noise::Smoothing::Fixed { delta: 0.5 });
         assert_eq!(config.levels.count, GnsmConfig::fast().levels.count);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::sync::Once;
 
-use gnsm::table::{Format, ReadOptions, TableReader};
+use gnsm::{Format, ReadOptions, TableReader};
 
 /// Rows taken at most: a few bytes may stand for millions of rows (run lengths, gzip), which is slow, not wrong.
 const MAX_BATCHES: usize = 64;

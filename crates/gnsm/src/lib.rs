@@ -3,25 +3,24 @@
 //! The modules are the steps of the method, in order:
 //!
 //! 1. [`table`]: rows as read from CSV, JSON lines, Parquet, Arrow or ARFF.
-//! 2. [`schema`], [`encode`]: what each column is; category codes and scaled numbers.
+//! 2. [`columns`]: what each column is; category codes and scaled numbers.
 //! 3. [`noise`]: the levels, the noise of each, the loss and its gradient.
 //! 4. [`network`]: from a noisy row and its level to logits.
 //! 5. [`train`]: the loop.
-//! 6. [`embed`]: score norms and surprise of a row, per level and per cell.
-//! 7. [`density`]: how typical an embedding is.
-//! 8. [`gnsm`] assembles 3 to 7; [`detector`] lists the methods; [`threshold`] turns scores into p-values and decisions; [`reason`]
-//!    says why; [`model`] is what is fitted, saved and loaded.
+//! 6. [`density`]: how typical a row of numbers is.
+//! 7. [`score_matching`] assembles 3 to 6; [`detectors`] are the methods it is compared with; [`method`] lists them all.
+//! 8. [`decision`] turns scores into p-values, decisions and reasons; [`model`] is what is fitted, saved and loaded.
 //!
 //! Segmentation masks have rooms of their own, in [`mask`].
 //!
 //! ```
 //! use std::path::Path;
 //!
-//! use gnsm::detector::Method;
+//! use gnsm::Method;
 //! use gnsm::gnsm::GnsmConfig;
-//! use gnsm::model::{FitOptions, Model};
-//! use gnsm::table::{ReadOptions, read_table};
-//! use gnsm::train::Silent;
+//! use gnsm::{FitOptions, Model};
+//! use gnsm::{ReadOptions, read_table};
+//! use gnsm::Silent;
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("claims.csv");
@@ -35,30 +34,56 @@
 //! let oddest = (0..scores.len()).max_by(|&a, &b| scores[a].score.total_cmp(&scores[b].score)).unwrap();
 //! assert_eq!(oddest, 200);
 //! println!("{}", model.explain(&table, &[oddest], 1)?[0].reasons[0]);
-//! # Ok::<(), gnsm::error::Error>(())
+//! # Ok::<(), gnsm::Error>(())
 //! ```
 
-pub mod table;
-pub mod schema;
-mod codes;
-pub mod encode;
-pub mod layout;
-pub mod noise;
-pub mod network;
-pub mod train;
-pub mod embed;
-pub mod density;
-pub mod gnsm;
-pub mod baselines;
-pub mod detector;
-pub mod threshold;
-pub mod reason;
-pub mod model;
-pub mod model_file;
-mod checkpoint;
+mod table;
+mod columns;
+mod math;
+mod noise;
+mod network;
+mod train;
+mod density;
+mod detectors;
+mod score_matching;
+mod method;
+mod decision;
+mod model;
 pub mod metrics;
-pub mod correlation;
 pub mod mask;
-pub mod container;
-pub mod atomic_file;
-pub mod error;
+mod files;
+mod error;
+
+pub use columns::{ColumnChoices, ColumnReport, ColumnSchema, Kind, KindChoice, Schema};
+pub use decision::{Calibration, Explanation, FdrCounter, Reason, Rule, Scored};
+pub use error::{Error, Place, Result};
+pub use method::Method;
+pub use model::{FitOptions, Model};
+pub use table::{Column, Dialect, Format, ReadOptions, Table, TableReader, TextCells, Values, read_table};
+pub use train::{CurvePoint, Ending, FitReport, Progress, Silent, Watcher};
+
+/// What the project's other crates need of the inside. It may change at any time; build on nothing in it.
+#[doc(hidden)]
+pub mod internals {
+    macro_rules! open {
+        ($($room:ident),+ $(,)?) => {
+            $(#[doc(hidden)] pub mod $room { pub use crate::$room::*; })+
+        };
+    }
+
+    open!(
+        columns,
+        decision,
+        density,
+        detectors,
+        files,
+        math,
+        method,
+        model,
+        network,
+        noise,
+        score_matching,
+        table,
+        train
+    );
+}

@@ -4,12 +4,10 @@ use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gnsm::detector::Method;
-use gnsm::encode::Encoded;
-use gnsm::error::Result;
-use gnsm::gnsm::GnsmConfig;
-use gnsm::layout::Layout;
-use gnsm::train::{Progress, Run, Watcher};
+use gnsm::internals::columns::{Encoded, Layout};
+use gnsm::internals::score_matching::GnsmConfig;
+use gnsm::internals::train::Run;
+use gnsm::{Method, Progress, Result, Watcher};
 
 /// Allocations of all threads that train, so far.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);

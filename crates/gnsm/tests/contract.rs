@@ -3,13 +3,9 @@
 //! Everything goes through what users call: [`Model::fit`], [`Model::score`], [`Model::explain`], files. Rows so few that a model
 //! refuses them go to [`Method::fit`] directly.
 
-use gnsm::detector::Method;
-use gnsm::encode::Encoded;
-use gnsm::error::{Error, Result};
-use gnsm::layout::{Layout, UNSEEN};
-use gnsm::model::{FitOptions, Model};
-use gnsm::table::{Column, Table, TextCells, Values};
-use gnsm::train::{Run, Silent};
+use gnsm::internals::columns::{Encoded, Layout, UNSEEN};
+use gnsm::internals::train::Run;
+use gnsm::{Column, Error, FitOptions, Method, Model, Result, Silent, Table, TextCells, Values};
 
 /// A method with its default settings, but for a network that trains in no time.
 fn quick(name: &str) -> Result<Method> {

@@ -1,10 +1,9 @@
 //! The deep rivals in GNSM's training loop: resuming, limits, curves, and models that carry all of it.
 
-use gnsm::detector::{Fitted, Method};
-use gnsm::encode::Encoded;
-use gnsm::error::Result;
-use gnsm::layout::Layout;
-use gnsm::train::{Ending, Run, Saver, Silent, TrainingState, Watcher};
+use gnsm::internals::columns::{Encoded, Layout};
+use gnsm::internals::method::Fitted;
+use gnsm::internals::train::{Run, Saver, TrainingState};
+use gnsm::{Ending, Method, Result, Silent, Watcher};
 
 fn methods() -> Result<[Method; 2]> {
     let [mut dsvdd, mut dagmm] = [Method::named("dsvdd")?, Method::named("dagmm")?];

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gnsm::mask::{MaskFolder, Preparation, Quality, VOID, compare, image_file, read_image, read_list, read_mask};
-use gnsm::table::{ReadOptions, read_table};
+use gnsm::{ReadOptions, read_table};
 use rayon::prelude::*;
 
 fn shared() -> Option<PathBuf> {

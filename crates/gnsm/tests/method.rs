@@ -4,12 +4,8 @@ use std::fmt::Write;
 use std::io::Cursor;
 use std::path::Path;
 
-use gnsm::detector::Method;
-use gnsm::error::Error;
-use gnsm::gnsm::{DensityKind, GnsmConfig, Head};
-use gnsm::model::{FitOptions, Model};
-use gnsm::table::{ReadOptions, Table, TableReader};
-use gnsm::train::Silent;
+use gnsm::internals::score_matching::{DensityKind, GnsmConfig, Head};
+use gnsm::{Error, FitOptions, Method, Model, ReadOptions, Silent, Table, TableReader};
 
 /// `colour` decides `shape`; `size` is near 10 for squares, near 50 for the others, and sometimes missing.
 fn text(n: usize) -> String {
@@ -53,13 +49,14 @@ fn fitted(head: Head) -> Model {
 }
 
 const EVIDENCE: Head = Head::Evidence { weights: None };
-const PAPER: Head = Head::Norms { point: gnsm::embed::Point::Clean, density: DensityKind::Mixture };
+const PAPER: Head =
+    Head::Norms { point: gnsm::internals::score_matching::embed::Point::Clean, density: DensityKind::Mixture };
 const HEADS: [Head; 5] = [
     EVIDENCE,
     Head::Surprise,
     PAPER,
-    Head::Norms { point: gnsm::embed::Point::Centre, density: DensityKind::Kernel },
-    Head::Norms { point: gnsm::embed::Point::Centre, density: DensityKind::Neighbours },
+    Head::Norms { point: gnsm::internals::score_matching::embed::Point::Centre, density: DensityKind::Kernel },
+    Head::Norms { point: gnsm::internals::score_matching::embed::Point::Centre, density: DensityKind::Neighbours },
 ];
 
 #[test]
@@ -161,20 +158,20 @@ fn every_flipped_bit_and_every_cut_of_a_model_file_is_noticed() {
     let path = folder.path().join("model.gnsm");
     let mut config = GnsmConfig::fast();
     config.levels.count = 2;
-    config.network = gnsm::network::NetworkSize { width: 4, depth: 1, embedding: 4 };
+    config.network = gnsm::internals::network::NetworkSize { width: 4, depth: 1, embedding: 4 };
     config.training.steps = 2;
     let mut model =
         Model::fit(&table(&text(60)), &Method::Gnsm(config), &FitOptions::default(), &mut Silent).expect("fitted");
     model.save(&path).expect("saved");
     let bytes = std::fs::read(&path).expect("read");
     for length in (0..bytes.len()).step_by(7) {
-        assert!(gnsm::model_file::from_bytes(&bytes[..length]).is_err(), "cut to {length} bytes");
+        assert!(gnsm::internals::model::file::from_bytes(&bytes[..length]).is_err(), "cut to {length} bytes");
     }
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1 << (at % 8);
         // Padding and white space of the header may change without a meaning changing.
-        if let Ok(loaded) = gnsm::model_file::from_bytes(&damaged) {
+        if let Ok(loaded) = gnsm::internals::model::file::from_bytes(&damaged) {
             assert_eq!(loaded.hash(), model.hash(), "byte {at}");
         }
     }
@@ -189,7 +186,7 @@ fn other_files_and_other_versions_are_refused_by_name() {
     let at = text.windows(14).position(|window| window == b"\\\"version\\\":1,").expect("a version");
     let mut newer = text.clone();
     newer[at + 12] = b'7';
-    let message = gnsm::model_file::from_bytes(&newer).expect_err("newer").to_string();
+    let message = gnsm::internals::model::file::from_bytes(&newer).expect_err("newer").to_string();
     assert_eq!(message, "model: format version 7 is newer than this program's 1; use a newer gnsm");
 
     std::fs::write(&path, "a,b\n1,2\n").expect("written");

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use gnsm::schema::{ColumnChoices, Kind, KindChoice, Schema};
-use gnsm::table::{ReadOptions, read_table};
+use gnsm::{ColumnChoices, Kind, KindChoice, ReadOptions, Schema, read_table};
 
 struct Original {
     file: &'static str,

@@ -8,13 +8,10 @@ use std::f64::consts::{SQRT_2, TAU};
 use std::fmt::Write;
 use std::io::Cursor;
 
-use gnsm::detector::Method;
-use gnsm::gnsm::{GnsmConfig, Head};
-use gnsm::layout::UNSEEN;
-use gnsm::model::{FitOptions, Model};
-use gnsm::noise::Smoothing;
-use gnsm::table::{ReadOptions, Table, TableReader};
-use gnsm::train::Silent;
+use gnsm::internals::columns::UNSEEN;
+use gnsm::internals::noise::Smoothing;
+use gnsm::internals::score_matching::{GnsmConfig, Head};
+use gnsm::{FitOptions, Method, Model, ReadOptions, Silent, Table, TableReader};
 use safetensors::SafeTensors;
 
 const TOLERANCE: f64 = 2e-5;

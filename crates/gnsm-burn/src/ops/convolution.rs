@@ -64,7 +64,7 @@ impl Kernel<3> for Convolution {
             let images = gradient.par_chunks_exact(sizes.pixels() * outputs);
             sums.par_chunks_exact_mut(outputs).zip(images).for_each(|(sums, image)| {
                 for pixel in image.chunks_exact(outputs) {
-                    gnsm::network::math::add(sums, pixel);
+                    gnsm::internals::math::add(sums, pixel);
                 }
             });
             if bias.shape[0] == 1 { sum_rows(&sums, outputs) } else { sums }
@@ -188,7 +188,7 @@ fn gather_line(lines: &mut [f32], source: Option<&[f32]>, third: usize, width: u
 pub fn sum_rows(rows: &[f32], length: usize) -> Vec<f32> {
     let mut sum = vec![0.0; length];
     for row in rows.chunks_exact(length) {
-        gnsm::network::math::add(&mut sum, row);
+        gnsm::internals::math::add(&mut sum, row);
     }
     sum
 }

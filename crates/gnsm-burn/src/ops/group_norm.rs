@@ -3,7 +3,7 @@
 //! With x̂ = (x − μ)/√(v + ε) over the pixels and channels of a group, u = γx̂ + β and y = u·sigmoid(u). Backward, with d = ∂y/∂u times the
 //! gradient of y: ∂γ = Σ d·x̂, ∂β = Σ d, and ∂x = (γd − mean(γd) − x̂·mean(γd·x̂))/√(v + ε), the means over the group.
 
-use gnsm::network::math::{silu, simd};
+use gnsm::internals::math::{silu, simd};
 use rayon::prelude::*;
 
 use super::convolution::sum_rows;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use anyhow::{Error, Result};
-use gnsm::detector::Method;
+use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
 use gnsm_bench::{masks, tabular};
 use gnsm_burn::{Gnsm, MaskGnsmConfig};

@@ -5,10 +5,7 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell, Color};
-use gnsm::model::Model;
-use gnsm::reason::{Explanation, Reason};
-use gnsm::table::{Format, Table};
-use gnsm::threshold::{FdrCounter, Rule};
+use gnsm::{Explanation, FdrCounter, Format, Model, Reason, Rule, Table};
 use serde_json::json;
 
 use super::fit::{learn, note_ending, refuse_overwriting_inputs, what_to_fit};

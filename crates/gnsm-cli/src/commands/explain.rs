@@ -2,9 +2,7 @@
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell};
-use gnsm::model::{Model, Scored};
-use gnsm::reason::{Explanation, Reason};
-use gnsm::table::Table;
+use gnsm::{Explanation, Model, Reason, Scored, Table};
 use serde_json::json;
 
 use super::{Outcome, note_columns, open_table};

@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use gnsm::detector::Method;
-use gnsm::model::{FitOptions, Model};
-use gnsm::table::{ReadOptions, Table};
-use gnsm::train::{CurvePoint, Ending};
+use gnsm::{CurvePoint, Ending, FitOptions, Method, Model, ReadOptions, Table};
 use serde_json::json;
 
 use super::{Outcome, create_file, open_table, refuse_same_file};
@@ -156,7 +153,7 @@ pub fn settle_checkpoint(console: Console, checkpoint: Option<&Path>, ending: En
     if ending == Ending::Interrupted {
         console.note(format_args!("the same command with --resume continues from {}", path.display()));
     } else {
-        std::fs::remove_file(path).map_err(|error| gnsm::error::Error::io(path, error))?;
+        std::fs::remove_file(path).map_err(|error| gnsm::Error::io(path, error))?;
     }
     Ok(())
 }

@@ -2,16 +2,13 @@
 
 use anyhow::{Context, Result};
 use comfy_table::Cell;
-use gnsm::container;
-use gnsm::detector::{Fitted, Method};
-use gnsm::gnsm::Weights;
+use gnsm::internals::decision::short;
+use gnsm::internals::files;
+use gnsm::internals::method::Fitted;
+use gnsm::internals::noise::Levels;
+use gnsm::internals::score_matching::Weights;
 use gnsm::mask::MaskModel;
-use gnsm::model::Model;
-use gnsm::noise::Levels;
-use gnsm::reason::short;
-use gnsm::schema::{ColumnSchema, Kind};
-use gnsm::threshold::Calibration;
-use gnsm::train::{CurvePoint, Ending};
+use gnsm::{Calibration, ColumnSchema, CurvePoint, Ending, Kind, Method, Model};
 use serde_json::{Value, json};
 
 use super::fit::{best, ending_text};
@@ -31,7 +28,7 @@ const CURVE_WIDTH: usize = 60;
 
 /// Runs the command.
 pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
-    if container::is_mask_model(&arguments.model) {
+    if files::is_mask_model(&arguments.model) {
         return mask::inspect::run(arguments, &MaskModel::load(&arguments.model, gnsm_burn::methods())?);
     }
     let model = Model::load(&arguments.model)?;

@@ -15,11 +15,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use gnsm::atomic_file::AtomicFile;
-use gnsm::encode::ColumnReport;
-use gnsm::model::Model;
-use gnsm::table::{ReadOptions, TableReader};
-use gnsm::threshold::Rule;
+use gnsm::internals::files::AtomicFile;
+use gnsm::{ColumnReport, Model, ReadOptions, Rule, TableReader};
 
 use crate::console::Console;
 use crate::display::{count, names, p_value, plural};

@@ -5,9 +5,7 @@ use std::io::{BufReader, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gnsm::model::{Model, Scored};
-use gnsm::table::{Table, TableReader};
-use gnsm::threshold::{FdrCounter, Rule};
+use gnsm::{FdrCounter, Model, Rule, Scored, Table, TableReader};
 use serde_json::json;
 
 use super::{

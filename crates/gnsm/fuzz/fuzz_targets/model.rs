@@ -3,10 +3,10 @@
 
 use std::io::Cursor;
 
-use gnsm::table::{ReadOptions, TableReader};
+use gnsm::{ReadOptions, TableReader};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let Ok(model) = gnsm::model_file::from_bytes(bytes) else { return };
+    let Ok(model) = gnsm::internals::model::file::from_bytes(bytes) else { return };
     let rows = Box::new(Cursor::new(b"colour,size\nred,1.5\n,\npink,1e300\n".to_vec()));
     let Ok(mut reader) = TableReader::from_reader("rows", rows, &ReadOptions::default()) else { return };
     if let Ok(Some(table)) = reader.next_batch(10) {

@@ -4,4 +4,4 @@
 #[path = "../walk.rs"]
 mod walk;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| walk::walk(bytes, gnsm::table::Format::Parquet));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| walk::walk(bytes, gnsm::Format::Parquet));

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::kmeans;
 use super::lanes::{LANES, block, log_sum_exp};
-use super::linalg;
 use super::mixture::GaussianMixture;
 use super::rows::{CHUNK, Rows, Stream, generator};
 use super::sparse::SparseRows;
 use crate::error::{Error, Result};
+use crate::math::linalg;
 
 /// A component with less than this share of the rows has died out and is taken away.
 const SMALLEST_SHARE: f64 = 1e-12;

@@ -13,7 +13,6 @@ mod rows;
 mod standardizer;
 
 mod lanes;
-mod linalg;
 
 mod mixture;
 mod sparse;
@@ -26,8 +25,6 @@ mod kernel;
 mod neighbours;
 
 use serde::{Deserialize, Serialize};
-
-pub(crate) use linalg::whitening;
 
 pub use em::MixtureConfig;
 pub use kernel::KernelDensity;

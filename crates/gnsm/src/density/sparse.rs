@@ -11,7 +11,7 @@ use super::lanes::log_sum_exp;
 use super::mixture::GaussianMixture;
 use super::rows::CHUNK;
 use crate::error::{Error, Result};
-use crate::network::math::simd;
+use crate::math::simd;
 
 /// Partial sums of a square.
 const LANES: usize = 8;

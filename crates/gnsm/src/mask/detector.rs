@@ -7,8 +7,8 @@ use super::foreground_share::ForegroundShare;
 use super::grid::Grid;
 use super::largest_component::LargestComponent;
 use super::sample::Sample;
-use crate::container::Tensors;
 use crate::error::{Error, Result};
+use crate::files::Tensors;
 use crate::train::{CurvePoint, Ending, Run, TrainingConfig};
 
 /// A way to find odd masks, with its settings.

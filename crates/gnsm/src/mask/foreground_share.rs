@@ -11,8 +11,8 @@ use super::detector::{MaskDetector, MaskMethod, Setup};
 use super::grid::Mask;
 use super::sample::Sample;
 use super::tail::Tail;
-use crate::container::Tensors;
 use crate::error::Result;
+use crate::files::Tensors;
 use crate::train::Run;
 
 /// The method; it has no settings.

@@ -11,12 +11,11 @@ use super::detector::{MaskDetector, MaskMethod, Setup, method_named};
 use super::grid::Grid;
 use super::read::MaskFolder;
 use super::sample::{Preparation, Sample};
-use crate::checkpoint::{self, Checkpoint};
-use crate::container::{self, Contents, MASK_MODEL, Tensors};
+use crate::decision::{Calibration, Scored};
 use crate::error::{Error, Result};
-use crate::model::{FEWEST_ROWS, Scored, deal};
-use crate::threshold::Calibration;
-use crate::train::{Run, Watcher};
+use crate::files::checkpoint::{self, Checkpoint};
+use crate::files::container::{self, Contents, MASK_MODEL, Tensors};
+use crate::train::{FEWEST_ROWS, Run, Watcher, deal};
 
 /// A fitted model.
 #[derive(Debug)]
@@ -237,5 +236,4 @@ fn fingerprint(method: &dyn MaskMethod, setup: &Setup, parts: &[&[Sample]]) -> S
 }
 
 #[cfg(test)]
-#[path = "model_tests.rs"]
 mod tests;

@@ -238,5 +238,4 @@ fn percentile(ascending: &[f64], part: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "quality_tests.rs"]
 mod tests;

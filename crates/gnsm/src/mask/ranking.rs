@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::correlation::{pearson, pearson_interval, spearman};
 use crate::error::{Error, Place, Result};
+use crate::metrics::correlation::{pearson, pearson_interval, spearman};
 use crate::table::{ReadOptions, Table, read_table};
 
 /// The column that names the image.

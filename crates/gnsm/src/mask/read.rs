@@ -189,5 +189,4 @@ fn check_size(shape: [usize; 2]) -> std::result::Result<(), Refusal> {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

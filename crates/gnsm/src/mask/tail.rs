@@ -1,6 +1,6 @@
 //! How far out a number lies among those of training, on either side.
 
-use crate::container::Tensors;
+use crate::files::Tensors;
 
 /// The numbers of training, ascending.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,8 +5,8 @@
 use rayon::prelude::*;
 
 use super::dense;
-use super::math::silu;
 use super::parameters::{Ends, NetworkSize, Slots};
+use crate::math::silu;
 
 /// What is computed on the way, kept for the backward pass.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl Conditioning {
             });
         let (total, rest) = self.d_embedded.split_at_mut(levels * embedding);
         for d_embedded in rest.chunks_exact(levels * embedding) {
-            super::math::add(total, d_embedded);
+            crate::math::add(total, d_embedded);
         }
         multiply(total, &self.embedded_slope);
         let shape = (embedding, embedding);

@@ -36,11 +36,11 @@ pub(crate) fn backward_weight(
 
 /// `dbias += Σ rows of dy`.
 pub(crate) fn backward_bias(dbias: &mut [f32], dy: &[f32]) {
-    super::math::simd(
+    crate::math::simd(
         #[inline(always)]
         || {
             for row in dy.chunks_exact(dbias.len()) {
-                super::math::add(dbias, row);
+                crate::math::add(dbias, row);
             }
         },
     );

@@ -8,7 +8,6 @@
 mod conditioning;
 mod dense;
 mod folded;
-pub mod math;
 mod norm;
 mod optimiser;
 mod panels;
@@ -29,7 +28,5 @@ pub use stack::{Stack, StackReader, StackTile, StackTrainer, sum_input_gradients
 pub use step::{Evaluator, Task, Trainer};
 pub use tile::Tile;
 
-#[cfg(test)]
-mod perceptron_tests;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::math::{dot, gelu, silu, simd, sum_by, tanh};
+use crate::math::{dot, gelu, silu, simd, sum_by, tanh};
 
 const EPSILON: f32 = 1e-5;
 const LEAK: f32 = 0.01;
@@ -163,7 +163,7 @@ pub(crate) fn backward(
                     dx[i] = reciprocal * (du[i] - mean - normalised[i] * along);
                 }
                 if let Some(skip) = skip {
-                    super::math::add(dx, &skip[row * width..][..width]);
+                    crate::math::add(dx, &skip[row * width..][..width]);
                 }
             }
         },

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::math::{dot, simd};
+use crate::math::{dot, simd};
 
 /// Elements that are one piece of work.
 const RUN: usize = 8192;

@@ -10,8 +10,8 @@
 use std::hint::black_box;
 use std::ops::Range;
 
-use super::math::{add, simd};
 use super::pieces::SLICE;
+use crate::math::{add, simd};
 
 /// Columns of a panel: two AVX-512 registers, four of AVX2.
 const PANEL: usize = 32;

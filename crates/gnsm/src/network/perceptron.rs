@@ -9,10 +9,11 @@ use std::ops::Range;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use super::dense;
 use super::norm::{self, Activation, Kept};
 use super::pieces::{Piece, RUN, SLICE};
 use super::residual::{TILE, uniform};
-use super::{dense, math};
+use crate::math;
 
 /// One layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -272,3 +273,6 @@ fn multiply(to: &mut [f32], a: &[f32], b: &[f32]) {
         },
     );
 }
+
+#[cfg(test)]
+mod tests;

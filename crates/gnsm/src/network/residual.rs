@@ -22,11 +22,11 @@ use rayon::prelude::*;
 
 use super::conditioning::Conditioning;
 use super::folded::Folded;
-use super::math::simd;
 use super::norm::{self, Activation};
 use super::panels::{Panels, Start};
 use super::parameters::{Ends, NetworkSize, Slots};
 use super::tile::Tile;
+use crate::math::simd;
 
 /// Rows that go through the network together.
 pub const TILE: usize = 128;

@@ -17,7 +17,8 @@ use super::panels::{Panels, Start};
 use super::pieces::{Piece, RUN, SLICE, run_pieces};
 use super::residual::{ResidualNetwork, TILE, film};
 use super::tile::Tile;
-use super::{dense, math, norm};
+use super::{dense, norm};
+use crate::math;
 
 /// What is to be learned: noise on the way in, a loss and its gradient on the way out.
 pub trait Task: Sync {

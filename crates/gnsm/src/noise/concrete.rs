@@ -11,8 +11,8 @@
 //! Here α is always a smoothed one-hot ([`LogAlpha`]), so its K logs are two numbers and a category.
 
 use super::LogAlpha;
-use crate::layout::Layout;
-use crate::network::math::{exp, ln};
+use crate::columns::Layout;
+use crate::math::{exp, ln};
 
 /// Turns the Gumbel numbers in `x` into a sample around `category`.
 #[inline(always)]
@@ -153,8 +153,8 @@ pub fn softmax_of_groups(row: &mut [f32], layout: &Layout) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fill_gumbel, stream};
     use super::*;
+    use crate::math::{fill_gumbel, stream};
 
     const ALPHA: LogAlpha = LogAlpha { on: -0.3, off: -2.2 };
 

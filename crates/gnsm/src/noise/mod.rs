@@ -8,13 +8,10 @@
 pub mod concrete;
 pub mod gaussian;
 pub mod objective;
-mod random;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-
-pub use random::{fill_gumbel, fill_normal, stream};
 
 /// How the one-hot of a category becomes the positive α of the Concrete distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -15,8 +15,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Levels, concrete, gaussian};
-use crate::layout::{ABSENT, Layout, UNSEEN};
-use crate::network::math::{exp, ln};
+use crate::columns::{ABSENT, Layout, UNSEEN};
+use crate::math::{exp, ln};
 
 /// What the network's outputs mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,8 +245,9 @@ fn through_softmax(gradient: &mut [f32], p: &[f32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LevelsConfig, Smoothing, fill_gumbel, stream};
+    use super::super::{LevelsConfig, Smoothing};
     use super::*;
+    use crate::math::{fill_gumbel, stream};
 
     const COMBINATIONS: [(Parameterisation, Objective); 5] = [
         (Parameterisation::Noise, Objective::Mse),

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::categories::Categories;
-use super::{Column, MISSING, Table, TextCells, Values};
 use crate::error::Result;
+use crate::table::categories::Categories;
+use crate::table::{Column, MISSING, Table, TextCells, Values};
 
 impl Table {
     /// Appends the rows of `other`. A column that only one of the two has is missing in the rows of the other one.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{MISSING, Values};
 use crate::error::{Error, Result};
+use crate::table::{MISSING, Values};
 
 /// The distinct texts of a column, numbered in order of first appearance.
 #[derive(Debug, Default)]

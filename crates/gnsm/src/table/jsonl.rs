@@ -15,11 +15,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::categories::CategoryCells;
-use super::lines::Lines;
-use super::source::Source;
-use super::{Column, ReadRows, Table, Values, is_missing};
 use crate::error::{Error, Place, Result};
+use crate::table::categories::CategoryCells;
+use crate::table::input::lines::Lines;
+use crate::table::input::source::Source;
+use crate::table::{Column, ReadRows, Table, Values, is_missing};
 
 /// More different keys than this are no columns: some value is used as a key.
 const MAX_COLUMNS: usize = 1 << 16;
@@ -221,5 +221,4 @@ impl Cells {
 }
 
 #[cfg(test)]
-#[path = "jsonl_tests.rs"]
 mod tests;

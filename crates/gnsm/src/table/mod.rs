@@ -5,7 +5,7 @@
 //! A whole file is read by [`read_table`]; a file larger than memory is walked with [`TableReader::next_batch`].
 //!
 //! ```no_run
-//! use gnsm::table::{ReadOptions, TableReader, read_table};
+//! use gnsm::{ReadOptions, TableReader, read_table};
 //!
 //! let options = ReadOptions::default();
 //! let whole = read_table("adult.csv.gz".as_ref(), &options)?;
@@ -14,11 +14,11 @@
 //! while let Some(batch) = reader.next_batch(10_000)? {
 //!     assert!(batch.n_rows() > 0);
 //! }
-//! # Ok::<(), gnsm::error::Error>(())
+//! # Ok::<(), gnsm::Error>(())
 //! ```
 //!
 //! A cell is text, a declared category or a number. What a column of text *means* is decided in
-//! [`crate::schema`], not here: a reader only knows whether its format declared a type.
+//! [`crate::columns`], not here: a reader only knows whether its format declared a type.
 //!
 //! A file is read from the outside in: its bytes (`source`), compression and a tar around them (`compression`, `tar`),
 //! its format (`open`), then one of five readers, each a file here. Whatever the format, two columns of one name are
@@ -27,25 +27,17 @@
 // In a test, a panic is the report.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod source;
-mod compression;
-mod tar;
-mod open;
-mod lines;
-mod dialect;
+mod input;
 mod csv;
 mod jsonl;
-mod arff_syntax;
 mod arff;
-mod arrow_columns;
 mod arrow;
-mod parquet_headers;
 mod parquet;
 mod categories;
 mod append;
 
-pub use dialect::Dialect;
-pub use open::{Format, ReadOptions, TableReader, read_table};
+pub use csv::dialect::Dialect;
+pub use input::open::{Format, ReadOptions, TableReader, read_table};
 
 use crate::error::{Place, Result};
 
@@ -214,7 +206,5 @@ impl Table {
     }
 }
 
-#[cfg(test)]
-mod originals_tests;
 #[cfg(test)]
 mod tests;

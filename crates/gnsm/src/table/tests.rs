@@ -1,14 +1,16 @@
 //! What the tests of all formats use, and tests across formats.
 
+mod originals;
+
 use std::io::Cursor;
 
 use super::append::number_text;
-use super::compression::tests::{gzip, xz, zstd};
+use super::input::compression::tests::{gzip, xz, zstd};
 use super::*;
 
 /// The whole of `bytes` as one table.
 pub(super) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Table> {
-    open::read_all(TableReader::from_reader("input", Box::new(Cursor::new(bytes.to_vec())), options)?)
+    input::open::read_all(TableReader::from_reader("input", Box::new(Cursor::new(bytes.to_vec())), options)?)
 }
 
 /// The error that reading `bytes` gives.
@@ -55,13 +57,13 @@ pub(super) fn same(a: &Table, b: &Table) -> bool {
 fn compressed_files_read_like_plain_ones() {
     let text = b"a,b\nx,1\ny,2\n";
     let plain = read(text, &ReadOptions::default()).unwrap();
-    let tar = [tar::tests::entry("a.csv", b'0', text), vec![0; 1024]].concat();
+    let tar = [input::tar::tests::entry("a.csv", b'0', text), vec![0; 1024]].concat();
     for bytes in [gzip(text), zstd(text), xz(text), tar.clone(), xz(&tar), gzip(&tar)] {
         assert_eq!(read(&bytes, &ReadOptions::default()).unwrap(), plain);
     }
     let cut = &gzip(text)[..20];
     assert!(error_of(cut, &ReadOptions::default()).contains("gzip data are damaged or cut short"));
-    let two = [tar::tests::entry("a.csv", b'0', text), tar::tests::entry("b.csv", b'0', text)].concat();
+    let two = [input::tar::tests::entry("a.csv", b'0', text), input::tar::tests::entry("b.csv", b'0', text)].concat();
     assert!(error_of(&two, &ReadOptions::default()).contains("more than one file: `a.csv`, `b.csv`"));
 }
 

@@ -6,12 +6,12 @@
 use rand::Rng;
 
 use super::{Learner, Run, Trained, TrainingConfig, train};
-use crate::encode::Encoded;
+use crate::columns::Encoded;
 use crate::error::Result;
-use crate::network::math::simd;
+use crate::math::{fill_gumbel, fill_normal, simd, stream};
 use crate::network::{Evaluator, Optimiser, ResidualNetwork, TILE, Task, Tile, Trainer};
+use crate::noise::concrete;
 use crate::noise::objective::Loss;
-use crate::noise::{concrete, fill_gumbel, fill_normal, stream};
 
 /// Names of the random streams.
 const TRAINING: u64 = 1;

@@ -1,24 +1,26 @@
 //! The training loop, top to bottom, for anything that has weights and a gradient.
 //!
-//! What is trained is a [`Learner`]: GNSM's denoising network (`denoising.rs`) or a deep rival ([`crate::baselines`]). Every step of one
+//! What is trained is a [`Learner`]: GNSM's denoising network (`denoising.rs`) or a deep rival ([`crate::detectors`]). Every step of one
 //! draws what is random from streams that are named by the seed and the step ([`crate::noise`]), so the loop has
 //! no hidden state: the weights, the optimiser's moments and the step number are all that a resumed run needs to reach the
 //! same result, bit for bit. Validation uses the averaged weights and never changes; the best averaged weights are the result.
 
 mod config;
 mod denoising;
+mod rows;
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::columns::Schema;
 use crate::error::{Error, Result};
-use crate::model::FitReport;
 use crate::network::Optimiser;
-use crate::schema::Schema;
 
 pub use config::TrainingConfig;
 pub use denoising::train_denoiser;
+pub use rows::FitReport;
+pub(crate) use rows::{FEWEST_ROWS, deal};
 
 /// Points of the curve for which there is room from the start, so that the loop allocates nothing.
 const MOST_RESERVED: u64 = 1 << 16;

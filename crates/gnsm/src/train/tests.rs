@@ -1,11 +1,11 @@
 //! The loop, with GNSM's network in it.
 
 use super::*;
-use crate::encode::Encoded;
-use crate::layout::Layout;
+use crate::columns::{Encoded, Layout};
+use crate::math::stream;
 use crate::network::{Ends, NetworkSize, OptimiserConfig, ResidualNetwork};
 use crate::noise::objective::{Loss, Objective, Parameterisation};
-use crate::noise::{Levels, LevelsConfig, Smoothing, stream};
+use crate::noise::{Levels, LevelsConfig, Smoothing};
 
 fn config(steps: u64) -> TrainingConfig {
     TrainingConfig {

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use gnsm::error::{Error, Place};
 use gnsm::mask::{Quality, compare, read_list, read_mask};
+use gnsm::{Error, Place};
 use rayon::prelude::*;
 
 use super::super::refuse_same_file;
@@ -68,7 +68,7 @@ pub fn run(arguments: &MetricsArguments, console: Console) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn measure(arguments: &MetricsArguments, name: &str) -> gnsm::error::Result<Quality> {
+fn measure(arguments: &MetricsArguments, name: &str) -> gnsm::Result<Quality> {
     let mask = |folder: &Path| read_mask(&folder.join(format!("{name}.png")));
     compare(&mask(&arguments.truth)?, &mask(&arguments.pred)?, arguments.void.0).map_err(|error| match error {
         Error::Schema { problem, advice } => {

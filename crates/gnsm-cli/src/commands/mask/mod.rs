@@ -14,7 +14,7 @@ mod page;
 use std::fmt::Display;
 
 use anyhow::{Result, anyhow, bail};
-use gnsm::error::Error;
+use gnsm::Error;
 use gnsm::mask::{MaskMethod, method_named};
 use gnsm_burn::{Gnsm, MaskGnsmConfig};
 use indicatif::{ProgressBar, ProgressStyle};

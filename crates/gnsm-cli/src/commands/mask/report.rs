@@ -85,7 +85,7 @@ fn panels(
     arguments: &ReportArguments,
     name: &str,
     classes: &mut BTreeSet<u8>,
-) -> Vec<(&'static str, gnsm::error::Result<Vec<u8>>)> {
+) -> Vec<(&'static str, gnsm::Result<Vec<u8>>)> {
     let file = |folder: &Path| folder.join(format!("{name}.png"));
     let mut mask = |folder: &Path| {
         let mask = read_mask(&file(folder))?;

@@ -5,11 +5,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gnsm::atomic_file::AtomicFile;
-use gnsm::error::Error;
+use gnsm::internals::files::AtomicFile;
 use gnsm::mask::{Grid, MaskFolder, MaskModel, image_file, png_of_image, read_image, read_list};
-use gnsm::model::Scored;
-use gnsm::threshold::{Calibration, FdrCounter, Rule};
+use gnsm::{Calibration, Error, FdrCounter, Rule, Scored};
 
 use super::super::{p_value_above, refuse_same_file};
 use super::arguments::{FolderArguments, ScoreArguments};
@@ -122,7 +120,7 @@ impl<'a> Maps<'a> {
     }
 
     /// Draws one; a mask whose method cannot tell gets none.
-    fn draw(&mut self, name: &str, (scored, map): (Scored, Option<Grid<f32, 2>>)) -> gnsm::error::Result<Scored> {
+    fn draw(&mut self, name: &str, (scored, map): (Scored, Option<Grid<f32, 2>>)) -> gnsm::Result<Scored> {
         if let Some(map) = map {
             let image = read_image(&image_file(self.images, name)?)?;
             let path = self.folder.join(format!("{name}.png"));

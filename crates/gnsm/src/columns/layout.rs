@@ -1,0 +1,91 @@
+//! Widths: where each number and each category group lies in a row as the network sees it.
+//!
+//! Numbers come first, then one block of K places per group of categories.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// The code of a category that training never saw: evidence.
+pub const UNSEEN: u32 = u32::MAX;
+/// The code of a cell about which nothing is asked and nothing is told.
+pub const ABSENT: u32 = u32::MAX - 1;
+
+/// The shape of an encoded row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "LayoutData", into = "LayoutData")]
+pub struct Layout {
+    n_numbers: usize,
+    sizes: Vec<usize>,
+    starts: Vec<usize>,
+    width: usize,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayoutData {
+    numbers: usize,
+    groups: Vec<usize>,
+}
+
+impl From<LayoutData> for Layout {
+    fn from(data: LayoutData) -> Self {
+        Self::new(data.numbers, data.groups)
+    }
+}
+
+impl From<Layout> for LayoutData {
+    fn from(layout: Layout) -> Self {
+        Self { numbers: layout.n_numbers, groups: layout.sizes }
+    }
+}
+
+impl Layout {
+    /// `n_numbers` numbers and groups of these sizes.
+    pub fn new(n_numbers: usize, sizes: Vec<usize>) -> Self {
+        let mut width = n_numbers;
+        let starts = sizes
+            .iter()
+            .map(|size| {
+                width += size;
+                width - size
+            })
+            .collect();
+        Self { n_numbers, sizes, starts, width }
+    }
+
+    /// How many numbers a row has.
+    pub fn n_numbers(&self) -> usize {
+        self.n_numbers
+    }
+
+    /// The cells of a row: numbers first, then groups.
+    pub fn n_cells(&self) -> usize {
+        self.n_numbers + self.n_groups()
+    }
+
+    /// How many category groups a row has.
+    pub fn n_groups(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Places of a whole row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The places of a group.
+    pub fn group(&self, group: usize) -> Range<usize> {
+        self.starts[group]..self.starts[group] + self.sizes[group]
+    }
+
+    /// K of a group.
+    pub fn size(&self, group: usize) -> usize {
+        self.sizes[group]
+    }
+
+    /// The places of all groups, in order.
+    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        (0..self.n_groups()).map(|group| self.group(group))
+    }
+}

@@ -1,0 +1,7 @@
+//! From scores to decisions: p-values and thresholds, and why a row is odd.
+
+pub(crate) mod reason;
+mod threshold;
+
+pub use reason::{Explanation, Reason, short};
+pub use threshold::{Calibration, FdrCounter, Rule, Scored};

@@ -1,0 +1,353 @@
+//! What the deep detectors share: settings of their training, rows as inputs, and reasons.
+//!
+//! They are trained by the same loop as GNSM ([`crate::train`]): batches of rows drawn at random, validation on held-out rows with the averaged
+//! weights, early stopping, the best weights kept.
+//!
+//! Inputs are scaled numbers and one-hot categories ([`Inputs`]), as they are or each place standardised. A missing number is the mean, 0, and its
+//! absence is a category of its group; an unseen category leaves its group's places at 0 (before they are standardised).
+//!
+//! A score s is no sum over cells, so reasons are integrated gradients (Sundararajan, Taly and Yan 2017) from the mean training row m to
+//! the row x: the part of place j is (xⱼ − mⱼ) ∫₀¹ ∂s/∂xⱼ(m + t(x − m)) dt, by the midpoint rule, and a cell has the parts of its places. They sum
+//! to s(x) − s(m) up to the rule's error, which goes to the base. A part is negative where a cell fits better than the mean row.
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::places;
+use crate::columns::{Encoded, Layout, UNSEEN};
+use crate::error::{Error, Result};
+use crate::files::Tensors;
+use crate::math::stream;
+use crate::network::{
+    Activation, Layer, Optimiser, OptimiserConfig, Stack, StackReader, StackTile, StackTrainer, TILE,
+    sum_input_gradients,
+};
+use crate::train::{Learner, Run, Trained, TrainingConfig, train};
+
+/// Names of the random streams.
+const TRAINING: u64 = 1;
+const INITIAL_WEIGHTS: u64 = 3;
+/// Rows read at a time.
+const BLOCK: usize = 4096;
+/// Held-out rows that validate, at the most.
+const VALIDATION_ROWS: usize = 1024;
+/// Points on the way from the mean row; divides a tile.
+const POINTS: usize = 8;
+/// The widest layer.
+const WIDEST: usize = 16_384;
+
+/// How a deep detector is trained.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeepTraining {
+    /// Rows per step.
+    pub batch: usize,
+    /// Steps at the most; the learning rate's cosine spans them.
+    pub steps: u64,
+    /// Times that training goes over its rows, at the most, though never fewer than 1,000 steps; 0 means any number.
+    pub epochs: u64,
+    /// Learning rate at the start.
+    pub learning_rate: f32,
+    /// Learning rate at the end.
+    pub final_learning_rate: f32,
+    /// Decoupled weight decay, per unit of learning rate.
+    pub weight_decay: f32,
+    /// Steps between validations.
+    pub validate_every: u64,
+    /// Validations without improvement after which training stops; 0 means never.
+    pub patience: u64,
+}
+
+impl DeepTraining {
+    /// The loop's settings.
+    pub fn config(&self) -> TrainingConfig {
+        TrainingConfig {
+            batch: self.batch,
+            steps: self.steps,
+            epochs: self.epochs,
+            hidden: 0.0,
+            learning_rate: self.learning_rate,
+            final_learning_rate: self.final_learning_rate,
+            validate_every: self.validate_every,
+            patience: self.patience,
+            validation_rows: VALIDATION_ROWS,
+            optimiser: OptimiserConfig {
+                beta_1: 0.9,
+                beta_2: 0.999,
+                weight_decay: self.weight_decay,
+                clip: 1.0,
+                average: 0.99,
+                average_warmup: true,
+            },
+        }
+    }
+}
+
+/// Checks the widths of layers.
+pub(super) fn check_widths(field: &'static str, widths: &[usize]) -> Result<()> {
+    if widths.is_empty() || widths.len() > 100 {
+        return Err(Error::config(field, "must have 1 to 100 layers"));
+    }
+    match widths.iter().find(|width| !(1..=WIDEST).contains(*width)) {
+        Some(width) => Err(Error::config(field, format!("{width} is not between 1 and {WIDEST}"))),
+        None => Ok(()),
+    }
+}
+
+/// Hidden layers of these widths, all of one kind.
+pub(super) fn layers(
+    widths: impl Iterator<Item = usize>,
+    bias: bool,
+    norm: bool,
+    activation: Activation,
+) -> Vec<Layer> {
+    widths.map(|outputs| Layer { outputs, bias, norm, activation, dropout: 0.0 }).collect()
+}
+
+/// A last layer of a decoder or an estimate: linear, with a bias.
+pub(super) fn linear(outputs: usize) -> Layer {
+    Layer { outputs, bias: true, norm: false, activation: Activation::Linear, dropout: 0.0 }
+}
+
+/// Fresh weights of all networks.
+pub(super) fn initial_parameters(stack: &impl Stack, seed: u64) -> Vec<f32> {
+    let mut parameters = vec![0.0; n_parameters(stack)];
+    let mut rng = stream(seed, INITIAL_WEIGHTS, 0, 0);
+    for network in stack.networks() {
+        network.initialise(&mut parameters, &mut rng);
+    }
+    parameters
+}
+
+/// How many weights all networks have.
+pub(super) fn n_parameters(stack: &impl Stack) -> usize {
+    stack.networks().last().map_or(0, |network| network.range().end)
+}
+
+/// Refuses to learn from nothing.
+pub(super) fn check_rows(training: &Encoded) -> Result<()> {
+    if training.n_rows() > 0 {
+        return Ok(());
+    }
+    Err(Error::fit("there are no rows to learn from", "give at least one"))
+}
+
+/// How rows are shown to the first network: (x − shift)·scale in each place.
+#[derive(Debug, Clone)]
+pub(super) struct Inputs {
+    pub layout: Layout,
+    shift: Vec<f32>,
+    scale: Vec<f32>,
+}
+
+impl Inputs {
+    /// Numbers and one-hots as they are.
+    pub fn plain(layout: &Layout) -> Self {
+        Self { layout: layout.clone(), shift: vec![0.0; layout.width()], scale: vec![1.0; layout.width()] }
+    }
+
+    /// Each place with mean 0 and deviation 1 over these rows; a place that never changes is only centred.
+    pub fn standardised(layout: &Layout, rows: &Encoded) -> Self {
+        let n = rows.n_rows().max(1) as f64;
+        let (mut sums, mut squares) = (vec![0.0; layout.width()], vec![0.0; layout.width()]);
+        for row in 0..rows.n_rows() {
+            for (place, value) in places(layout, rows.codes(row), rows.numbers(row)) {
+                sums[place] += value / n;
+                squares[place] += value * value / n;
+            }
+        }
+        let scale = |(mean, square): (&f64, &f64)| {
+            let variance = square - mean * mean;
+            if variance > 1e-12 { (1.0 / variance.sqrt()) as f32 } else { 1.0 }
+        };
+        Self {
+            layout: layout.clone(),
+            scale: sums.iter().zip(&squares).map(scale).collect(),
+            shift: sums.iter().map(|mean| *mean as f32).collect(),
+        }
+    }
+
+    pub fn save(&self, tensors: &mut Tensors) {
+        tensors.put("inputs.shift", self.shift.clone());
+        tensors.put("inputs.scale", self.scale.clone());
+    }
+
+    pub fn load(layout: &Layout, tensors: &mut Tensors) -> std::result::Result<Self, String> {
+        let width = layout.width();
+        let (shift, scale) = (tensors.take("inputs.shift", width)?, tensors.take("inputs.scale", width)?);
+        Ok(Self { layout: layout.clone(), shift, scale })
+    }
+
+    fn fill(&self, rows: &Encoded, row: usize, input: &mut [f32]) {
+        input.fill(0.0);
+        for (place, value) in places(&self.layout, rows.codes(row), rows.numbers(row)) {
+            input[place] = value as f32;
+        }
+        for ((x, shift), scale) in input.iter_mut().zip(&self.shift).zip(&self.scale) {
+            *x = (*x - shift) * scale;
+        }
+    }
+
+    /// The mean row, as the networks see rows.
+    pub fn mean(&self, rows: &Encoded) -> Vec<f32> {
+        let (mut input, mut sums) = (vec![0.0; self.layout.width()], vec![0.0; self.layout.width()]);
+        for row in 0..rows.n_rows() {
+            self.fill(rows, row, &mut input);
+            sums.iter_mut().zip(&input).for_each(|(sum, x)| *sum += f64::from(*x));
+        }
+        sums.iter().map(|sum| (sum / rows.n_rows().max(1) as f64) as f32).collect()
+    }
+}
+
+/// Trains the weights; without validation rows, on the training rows' own loss.
+pub(super) fn learn<S: Stack>(
+    stack: &S,
+    parameters: Vec<f32>,
+    config: &TrainingConfig,
+    inputs: &Inputs,
+    [training, validation]: [&Encoded; 2],
+    mut run: Run<'_>,
+) -> Result<Trained> {
+    let held_out = if validation.n_rows() > 0 { validation } else { training };
+    let n_held_out = held_out.n_rows().min(config.validation_rows);
+    let mut learner = RowLearner {
+        stack,
+        parameters,
+        inputs,
+        training,
+        held_out,
+        seed: run.seed,
+        trainer: StackTrainer::new(stack, config.batch),
+        reader: StackReader::new(stack, n_held_out),
+    };
+    train(&mut learner, config, training.n_rows(), &mut run)
+}
+
+/// A stack that learns from rows drawn at random.
+struct RowLearner<'a, S> {
+    stack: &'a S,
+    parameters: Vec<f32>,
+    inputs: &'a Inputs,
+    training: &'a Encoded,
+    held_out: &'a Encoded,
+    seed: u64,
+    trainer: StackTrainer,
+    reader: StackReader,
+}
+
+impl<S: Stack> Learner for RowLearner<'_, S> {
+    fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    fn set_parameters(&mut self, parameters: &[f32]) {
+        self.parameters.copy_from_slice(parameters);
+    }
+
+    fn compute_gradient(&mut self, step: u64) -> f64 {
+        let Self { stack, parameters, inputs, training, seed, .. } = self;
+        let fill = |index: usize, tile: &mut StackTile| {
+            let mut rng = stream(*seed, TRAINING, step, index as u64);
+            for position in 0..tile.rows {
+                let row = (rng.next_u64() % training.n_rows() as u64) as usize;
+                inputs.fill(training, row, tile.input(position));
+            }
+            tile.dropout = Some(rng);
+        };
+        self.trainer.compute_gradient(*stack, parameters, fill)
+    }
+
+    fn update(&mut self, optimiser: &mut Optimiser, learning_rate: f32) {
+        optimiser.update(&mut self.parameters, self.trainer.gradient(), learning_rate);
+    }
+
+    fn validate(&mut self, parameters: &[f32]) -> f64 {
+        let (inputs, rows) = (self.inputs, self.held_out);
+        let results = self.reader.read(self.stack, parameters, |row, input| inputs.fill(rows, row, input));
+        self.stack.loss(results, &mut [])
+    }
+}
+
+/// Shows rows to the networks, block by block; `take` sees the results of each block, [rows, results].
+pub(super) fn read_rows(
+    stack: &impl Stack,
+    parameters: &[f32],
+    inputs: &Inputs,
+    rows: &Encoded,
+    mut take: impl FnMut(&[f64]),
+) {
+    for first in (0..rows.n_rows()).step_by(BLOCK) {
+        let mut reader = StackReader::new(stack, BLOCK.min(rows.n_rows() - first));
+        take(reader.read(stack, parameters, |row, input| inputs.fill(rows, first + row, input)));
+    }
+}
+
+/// The part of each cell of each row by integrated gradients, [rows, cells]; `slope` is the score's gradient in the results.
+pub(super) fn parts(
+    stack: &impl Stack,
+    parameters: &[f32],
+    inputs: &Inputs,
+    mean: &[f32],
+    rows: &Encoded,
+    slope: impl Fn(&[f64], &mut [f64]) + Sync,
+) -> Vec<f64> {
+    const { assert!(TILE.is_multiple_of(POINTS)) };
+    let fill = |row: usize, point: usize, input: &mut [f32]| {
+        inputs.fill(rows, row, input);
+        let t = (point as f32 + 0.5) / POINTS as f32;
+        for (x, m) in input.iter_mut().zip(mean) {
+            *x = m + t * (*x - m);
+        }
+    };
+    let sums = sum_input_gradients(stack, parameters, (rows.n_rows(), POINTS), fill, slope);
+    let layout = &inputs.layout;
+    let mut parts = Vec::with_capacity(rows.n_rows() * layout.n_cells());
+    let mut input = vec![0.0; layout.width()];
+    for (row, sums) in sums.chunks_exact(layout.width()).enumerate() {
+        inputs.fill(rows, row, &mut input);
+        let part = |place: usize| f64::from(input[place] - mean[place]) * sums[place] / POINTS as f64;
+        parts.extend((0..layout.n_numbers()).map(part));
+        parts.extend(layout.groups().map(|places| places.map(part).sum::<f64>()));
+    }
+    parts
+}
+
+/// Adds to the parts of cells that hold an unseen category.
+pub(super) fn add_unseen(parts: &mut [f64], layout: &Layout, rows: &Encoded, amount: f64) {
+    for (row, parts) in parts.chunks_exact_mut(layout.n_cells()).enumerate() {
+        for (part, code) in parts[layout.n_numbers()..].iter_mut().zip(rows.codes(row)) {
+            if *code == UNSEEN {
+                *part += amount;
+            }
+        }
+    }
+}
+
+/// What the parts leave of the scores.
+pub(super) fn bases(scores: &[f64], parts: &[f64], n_cells: usize) -> Vec<f64> {
+    let rest = |(score, parts): (&f64, &[f64])| score - parts.iter().sum::<f64>();
+    scores.iter().zip(parts.chunks_exact(n_cells)).map(rest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: the number has mean 2 and variance 1, the first category half of the rows, the second group never changes.
+    #[test]
+    fn standardised_places_have_mean_0_and_deviation_1() {
+        let layout = Layout::new(1, vec![2, 1]);
+        let rows = Encoded::new(4, vec![0, 0, 1, 0, 0, 0, 1, 0], vec![1.0, 1.0, 3.0, 3.0]);
+        let inputs = Inputs::standardised(&layout, &rows);
+        let shown = |rows: &Encoded, row| {
+            let mut input = [9.0; 4];
+            inputs.fill(rows, row, &mut input);
+            input
+        };
+        assert_eq!(shown(&rows, 0), [-1.0, 1.0, -1.0, 0.0]);
+        assert_eq!(shown(&rows, 3), [1.0, -1.0, 1.0, 0.0]);
+        assert_eq!(inputs.mean(&rows), [0.0; 4]);
+        let strange = Encoded::new(1, vec![UNSEEN, 0], vec![f32::NAN]);
+        assert_eq!(shown(&strange, 0), [-2.0, -1.0, -1.0, 0.0]);
+    }
+}

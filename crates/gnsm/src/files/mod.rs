@@ -1,0 +1,8 @@
+//! Files that are written: the container of models and checkpoints, and writing beside before renaming.
+
+mod atomic_file;
+pub(crate) mod checkpoint;
+pub(crate) mod container;
+
+pub use atomic_file::AtomicFile;
+pub use container::{Array, Element, Tensors, is_mask_model};

@@ -1,0 +1,9 @@
+//! Arithmetic that every other room uses and that knows none of them: vector loops, matrices, streams of random numbers.
+
+pub(crate) mod eigen;
+pub(crate) mod linalg;
+mod random;
+mod simd;
+
+pub use random::{fill_gumbel, fill_normal, stream};
+pub use simd::{add, dot, exp, gelu, ln, silu, simd, sum_by, tanh};

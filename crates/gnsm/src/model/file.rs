@@ -1,0 +1,115 @@
+//! Models as files: `container.rs` with their contents, each length, shape and range checked before use.
+//!
+//! `docs/format.md` describes the format for other programs.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::Model;
+use crate::columns::{Encoded, Encoder, Kind, Schema};
+use crate::decision::Calibration;
+use crate::error::{Error, Result};
+use crate::files::container::{self, Contents, Tensors};
+use crate::method::{Fitted, Method};
+use crate::train::FitReport;
+
+const MODEL: &str = "gnsm-model";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelContent {
+    schema: Schema,
+    method: String,
+    detector: serde_json::Value,
+    calibration: Calibration,
+    report: FitReport,
+}
+
+/// Writes a model; returns its hash.
+pub(crate) fn save(model: &Model, path: &Path) -> Result<String> {
+    let mut tensors = Tensors::default();
+    let detector = model.fitted.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?;
+    let content = ModelContent {
+        schema: model.encoder.schema().clone(),
+        method: model.fitted.name().to_owned(),
+        detector,
+        calibration: model.calibration.clone(),
+        report: model.report.clone(),
+    };
+    container::write(path, MODEL, &content, &tensors)
+}
+
+/// Reads a model.
+pub(crate) fn load(path: &Path) -> Result<Model> {
+    let contents = container::read(path, MODEL)?;
+    from_contents(contents).map_err(|problem| unusable(path, &problem))
+}
+
+/// A model from the bytes of a file; what fuzzing and a server need.
+pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
+    let path = Path::new("model");
+    let contents = container::parse(bytes, MODEL).map_err(|(problem, advice)| Error::ModelFile {
+        path: path.to_path_buf(),
+        problem,
+        advice: advice.to_owned(),
+    })?;
+    from_contents(contents).map_err(|problem| unusable(path, &problem))
+}
+
+fn from_contents(contents: Contents) -> std::result::Result<Model, String> {
+    let Contents { content, mut tensors, blake3 } = contents;
+    let content: ModelContent = serde_json::from_str(&content).map_err(|error| error.to_string())?;
+    check_schema(&content.schema)?;
+    content.calibration.validate()?;
+    let encoder = Encoder::new(content.schema);
+    let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
+    Ok(Model { encoder, fitted, calibration: content.calibration, report: content.report, hash: Some(blake3) })
+}
+
+fn check_schema(schema: &Schema) -> std::result::Result<(), String> {
+    let mut names = std::collections::HashSet::new();
+    for column in &schema.columns {
+        if !names.insert(&column.name) {
+            return Err(format!("column `{}` occurs twice", column.name));
+        }
+        match &column.kind {
+            Kind::Numeric { mean, scale, .. } if !mean.is_finite() || !scale.is_finite() || *scale <= 0.0 => {
+                return Err(format!("column `{}` has no usable scale", column.name));
+            }
+            Kind::Categorical { categories, rare, missing } => {
+                let distinct: std::collections::HashSet<&String> = categories.iter().chain(rare).collect();
+                if distinct.len() != categories.len() + rare.len() {
+                    return Err(format!("column `{}` has a category twice", column.name));
+                }
+                if categories.is_empty() && !missing {
+                    return Err(format!("column `{}` has no category", column.name));
+                }
+            }
+            Kind::Numeric { .. } | Kind::Ignored => {}
+        }
+    }
+    if schema.used().next().is_none() {
+        return Err("no column is used".into());
+    }
+    Ok(())
+}
+
+fn unusable(path: &Path, problem: &str) -> Error {
+    Error::ModelFile {
+        path: path.to_path_buf(),
+        problem: format!("its contents do not fit together ({problem})"),
+        advice: "fit again".into(),
+    }
+}
+
+/// What a checkpoint must agree with to be continued: the settings, the seed and the rows.
+pub(crate) fn fingerprint(method: &Method, seed: u64, training: &Encoded, validation: &Encoded) -> String {
+    let mut hasher = blake3::Hasher::new();
+    // Settings are plain numbers and names: they always serialise.
+    hasher.update(&serde_json::to_vec(method).unwrap_or_default());
+    hasher.update(&seed.to_le_bytes());
+    hasher.update(training.fingerprint().as_bytes());
+    hasher.update(validation.fingerprint().as_bytes());
+    hasher.finalize().to_hex().to_string()
+}

@@ -1,0 +1,167 @@
+//! A model: encoder, fitted detector and calibration. This is what is saved, loaded and served.
+
+pub mod file;
+
+use std::path::{Path, PathBuf};
+
+use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, no_such_column, plural};
+use crate::decision::{Calibration, Explanation, Scored, reason};
+use crate::error::{Error, Result};
+use crate::files::checkpoint::{self, Checkpoint};
+use crate::method::{Fitted, Method};
+use crate::table::Table;
+use crate::train::{FEWEST_ROWS, FitReport, Run, Watcher, deal};
+
+/// How to fit, beside the method.
+#[derive(Debug, Clone, Default)]
+pub struct FitOptions {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Seconds after which training ends with the best so far.
+    pub max_seconds: Option<f64>,
+    /// What the user said about columns.
+    pub choices: ColumnChoices,
+    /// The value of the label column that marks an anomaly; rows that have it are not learned from.
+    pub anomaly: Option<String>,
+    /// Where the state of training is saved now and then; removed at the end.
+    pub checkpoint: Option<PathBuf>,
+    /// Whether to continue from that checkpoint if there is one.
+    pub resume: bool,
+}
+
+/// A fitted model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) encoder: Encoder,
+    pub(crate) fitted: Fitted,
+    pub(crate) calibration: Calibration,
+    pub(crate) report: FitReport,
+    pub(crate) hash: Option<String>,
+}
+
+impl Model {
+    /// Learns a model from a table.
+    ///
+    /// A tenth of the rows is held out to stop the training, another tenth to calibrate p-values. The schema is learned from the others
+    /// and the first tenth, so calibration rows meet unseen categories as future rows will.
+    pub fn fit(table: &Table, method: &Method, options: &FitOptions, watcher: &mut dyn Watcher) -> Result<Self> {
+        method.validate()?;
+        let (rows, labelled_anomalies) = learnable_rows(table, options)?;
+        let [training, validation, calibration] = deal(rows, options.seed);
+        let learned_from: Vec<usize> = training.iter().chain(&validation).copied().collect();
+        let encoder = Encoder::new(Schema::learn(table, &learned_from, &options.choices)?);
+        let encoded = encoder.encode(table)?;
+        let (training, validation) = (encoded.select(&training), encoded.select(&validation));
+        if training.concat(&validation).distinct().0.len() < 2 {
+            return Err(Error::fit(
+                format!("all {} rows of {} are the same", table.n_rows(), table.file),
+                "there is nothing to compare; give rows that differ",
+            ));
+        }
+        let calibration = encoded.select(&calibration);
+        let report = FitReport {
+            rows: [&training, &validation, &calibration].map(|rows| rows.n_rows() as u64),
+            labelled_anomalies,
+            label: options.choices.label.clone(),
+            seed: options.seed,
+        };
+        watcher.begin(encoder.schema(), &report);
+        let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
+        let scores = fitted.score_distinct(&calibration);
+        let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
+        Ok(Self { encoder, fitted, calibration, report, hash: None })
+    }
+
+    /// Reads a model file.
+    pub fn load(path: &Path) -> Result<Self> {
+        file::load(path)
+    }
+
+    /// Writes a model file: beside, then renamed.
+    pub fn save(&mut self, path: &Path) -> Result<()> {
+        self.hash = Some(file::save(self, path)?);
+        Ok(())
+    }
+
+    /// The schema and the encoding.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The fitted detector.
+    pub fn fitted(&self) -> &Fitted {
+        &self.fitted
+    }
+
+    /// The held-out scores.
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// What the fit was done on.
+    pub fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    /// The hash of the file this model was read from or written to.
+    pub fn hash(&self) -> Option<&str> {
+        self.hash.as_deref()
+    }
+
+    /// Compares a file's columns with the model's; to be called on its first batch.
+    pub fn check(&self, table: &Table) -> Result<ColumnReport> {
+        self.encoder.check(table)
+    }
+
+    /// A score and p-value for each row of a batch; distinct rows are computed once.
+    pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
+        let rows = self.encoder.encode(table)?;
+        let scores = self.fitted.score_distinct(&rows);
+        Ok(scores.into_iter().map(|score| Scored { score, p_value: self.calibration.p_value(score) }).collect())
+    }
+
+    /// The `most` strongest reasons for each of these rows of a batch; distinct rows are computed once.
+    pub fn explain(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
+        let encoded = self.encoder.encode(table)?.select(rows);
+        Ok(reason::explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most))
+    }
+}
+
+/// The rows without a label that says anomaly, and how many have one.
+fn learnable_rows(table: &Table, options: &FitOptions) -> Result<(Vec<usize>, u64)> {
+    let mut rows: Vec<usize> = (0..table.n_rows()).collect();
+    if let (Some(label), Some(anomaly)) = (&options.choices.label, &options.anomaly) {
+        let column = table.column(label).ok_or_else(|| no_such_column(table, label))?;
+        rows.retain(|&row| column.values.text(row).as_deref() != Some(anomaly));
+    }
+    let left_out = table.n_rows() - rows.len();
+    if rows.len() < FEWEST_ROWS {
+        return Err(Error::fit(
+            format!("{} has {} to learn from", table.file, plural(rows.len(), "row")),
+            format!("give at least {FEWEST_ROWS}"),
+        ));
+    }
+    Ok((rows, left_out as u64))
+}
+
+fn fit_with_checkpoint(
+    encoder: &Encoder,
+    method: &Method,
+    training: &Encoded,
+    validation: &Encoded,
+    options: &FitOptions,
+    watcher: &mut dyn Watcher,
+) -> Result<Fitted> {
+    let run = Run { seed: options.seed, max_seconds: options.max_seconds, resume: None, save: None, watcher };
+    if options.resume && method.training().is_none() && options.checkpoint.as_ref().is_some_and(|path| path.exists()) {
+        let problem = format!("method `{}` is fitted in one go and has no checkpoints", method.name());
+        return Err(Error::fit(problem, "leave out resuming, or name the method that the checkpoint is of"));
+    }
+    let checkpoint = options.checkpoint.as_deref().zip(method.training()).map(|(path, config)| Checkpoint {
+        path,
+        fingerprint: file::fingerprint(method, options.seed, training, validation),
+        resume: options.resume,
+        optimiser: config.optimiser,
+    });
+    checkpoint::run(checkpoint, run, |run| method.fit(encoder.layout(), training, validation, run))
+}

@@ -1,0 +1,445 @@
+//! CSV and its relatives (tab, semicolon, bar), by RFC 4180.
+//!
+//! A cell may be quoted with `"`, and then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
+//! `\r\n`, also mixed; blank lines are skipped; every row must have as many cells as the first record. Delimiter and
+//! header are found in the first block ([`super::dialect`]) or given.
+//!
+//! Nearly every line of nearly every file is plain: whole in the buffer, no line break or quote within a cell. Such lines go
+//! straight from the buffer into the columns; the first one that is not plain, or not right, is left to the careful walk
+//! over records, which alone knows how to complain.
+//!
+//! The splitting is done here rather than by the `csv` crate, because that crate ends an unclosed quote silently at
+//! the end of the file (which swallows every row after it), and counts lines wrongly after blank lines and `\r\n`.
+//! The tests compare with it.
+
+pub(in crate::table) mod dialect;
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use self::dialect::{Dialect, SAMPLE};
+use crate::error::{Error, Place, Result};
+use crate::table::input::lines::{Lines, MAX_LINE, without_ending};
+use crate::table::input::open::ending;
+use crate::table::input::source::Source;
+use crate::table::{Column, ReadOptions, ReadRows, Table, TextCells, Values};
+
+/// Bytes that are read at a time.
+const BLOCK: usize = 1 << 20;
+/// Bytes of a block that one thread splits at a time.
+const PIECE: usize = 1 << 17;
+
+/// One record: its cells, unquoted.
+#[derive(Default)]
+pub(in crate::table) struct Record {
+    /// The cells.
+    pub(in crate::table) cells: TextCells,
+    /// The line on which it begins.
+    pub(in crate::table) line: u64,
+}
+
+/// A walk over the records.
+pub(in crate::table) struct Records<R> {
+    lines: Lines<R>,
+    delimiter: u8,
+    /// The columns' names, once known, for messages.
+    names: Vec<String>,
+    /// Room for what is split in parallel, used again by each block.
+    pieces: Vec<Piece>,
+    /// Whether the last rows were plain up to the end of their block, so that splitting the next one in parallel is worth it.
+    is_plain: bool,
+}
+
+/// The plain rows at the beginning of a piece of a block.
+#[derive(Default)]
+struct Piece {
+    n_rows: usize,
+    n_bytes: usize,
+    columns: Vec<TextCells>,
+}
+
+impl<R: BufRead> Records<R> {
+    pub(in crate::table) fn new(file: &str, input: R, delimiter: u8) -> Self {
+        Self { lines: Lines::new(file, input), delimiter, names: Vec::new(), pieces: Vec::new(), is_plain: true }
+    }
+
+    /// Reads the next record into `record`; `false` at the end.
+    pub(in crate::table) fn read(&mut self, record: &mut Record) -> Result<bool> {
+        record.cells.clear();
+        loop {
+            if !self.lines.advance()? {
+                return Ok(false);
+            }
+            if !without_ending(self.lines.valid_text()).is_empty() {
+                break;
+            }
+            // Blank; unless the first byte was no text, which is said here.
+            self.text(0)?;
+        }
+        record.line = self.lines.number();
+        let mut quote_opened = None;
+        let mut text = String::new();
+        loop {
+            if self.split_line(record, &mut text, &mut quote_opened)? {
+                return Ok(true);
+            }
+            let too_long = text.len() + record.cells.bytes.len() > MAX_LINE;
+            if too_long || !self.lines.advance()? {
+                let place = self.place(quote_opened.unwrap_or(record.line), record.cells.len());
+                let within = format!("within {} MiB", MAX_LINE >> 20);
+                let end = if too_long { &within } else { "before the end of the file" };
+                return Err(Error::data(
+                    place,
+                    format!("the quote opened here is not closed {end}"),
+                    "close it, or double it (\"\") if it belongs to the text",
+                ));
+            }
+        }
+    }
+
+    /// Splits the present line. Between lines, an open quote is in `quote_opened` and its text so far in `text`.
+    /// Returns whether the record is complete.
+    fn split_line(&self, record: &mut Record, text: &mut String, quote_opened: &mut Option<u64>) -> Result<bool> {
+        let delimiter = char::from(self.delimiter);
+        let line = self.text(record.cells.len())?;
+        let mut rest = line;
+        loop {
+            if quote_opened.is_none() && !rest.starts_with('"') {
+                let Some((cell, after)) = rest.split_once(delimiter) else {
+                    let cell = without_ending(rest);
+                    self.refuse_bare_return(cell, record)?;
+                    record.cells.push(cell);
+                    return Ok(true);
+                };
+                self.refuse_bare_return(cell, record)?;
+                record.cells.push(cell);
+                rest = after;
+                continue;
+            }
+            if quote_opened.is_none() {
+                *quote_opened = Some(self.lines.number());
+                rest = &rest[1..];
+            }
+            // Inside quotes, up to the closing one.
+            loop {
+                let Some((piece, after)) = rest.split_once('"') else {
+                    text.push_str(rest);
+                    return Ok(false);
+                };
+                text.push_str(piece);
+                rest = after;
+                match rest.strip_prefix('"') {
+                    Some(after) => {
+                        text.push('"');
+                        rest = after;
+                    }
+                    None => break,
+                }
+            }
+            let tail = rest.split_once(delimiter);
+            let between = tail.map_or_else(|| without_ending(rest), |(between, _)| between);
+            if !between.bytes().all(|b| b == b' ') {
+                // A stray quote swallows everything up to the next one, so say where it all began.
+                let opened = quote_opened.filter(|&line| line != self.lines.number());
+                let opened = opened.map_or_else(String::new, |line| format!(" (the quote was opened on line {line})"));
+                return Err(Error::data(
+                    self.place(self.lines.number(), record.cells.len()),
+                    format!("text after a closing quote: `{}`{opened}", shortened(between)),
+                    "double the quotes (\"\") that belong to the text",
+                ));
+            }
+            record.cells.push(text);
+            text.clear();
+            *quote_opened = None;
+            match tail {
+                Some((_, after)) => rest = after,
+                None => return Ok(true),
+            }
+        }
+    }
+
+    /// Takes rows into `columns` for as long as their lines are plain, and notes their line numbers.
+    ///
+    /// A large block is cut into pieces at line ends, which are split in parallel. Whether a line end is one or lies within a quoted cell is not
+    /// known then, but a piece counts only if all before it were plain to their ends, and in those no cell is open. Where the last rows were not plain,
+    /// one thread goes on by itself: it stops at the next such row, and most of a parallel effort would be lost.
+    fn take_plain(&mut self, columns: &mut [TextCells], lines: &mut Vec<u64>, max_rows: usize) -> Result<()> {
+        if lines.len() == max_rows {
+            // Nobody may have to wait for a row that was not asked for.
+            return Ok(());
+        }
+        let (number, delimiter, most) = (self.lines.number(), self.delimiter, max_rows - lines.len());
+        let n_columns = columns.len();
+        let block = self.lines.buffered()?;
+        let (first, rest) = if self.is_plain { pieces(block, most) } else { (block, Vec::new()) };
+        let (mut n_rows, mut n_bytes) = (0, 0);
+        if rest.is_empty() {
+            (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most);
+        } else {
+            self.pieces.resize_with(self.pieces.len().max(rest.len()), Piece::default);
+            let more = &mut self.pieces[..rest.len()];
+            rayon::join(
+                || (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most),
+                || {
+                    more.par_iter_mut().zip(&rest).for_each(|(piece, bytes)| {
+                        piece.columns.resize_with(n_columns, TextCells::default);
+                        piece.columns.iter_mut().for_each(TextCells::clear);
+                        (piece.n_rows, piece.n_bytes) = plain_rows(bytes, delimiter, &mut piece.columns, most);
+                    });
+                },
+            );
+            let mut whole = n_bytes == first.len();
+            let mut n_pieces = 0;
+            for (piece, bytes) in more.iter().zip(rest) {
+                if !whole {
+                    break;
+                }
+                n_rows += piece.n_rows;
+                n_bytes += piece.n_bytes;
+                n_pieces += 1;
+                whole = piece.n_bytes == bytes.len();
+            }
+            columns.par_iter_mut().enumerate().for_each(|(index, column)| {
+                more[..n_pieces].iter().for_each(|piece| column.append(&piece.columns[index]));
+            });
+        }
+        self.is_plain = n_rows == most || n_bytes + PIECE > block.len();
+        lines.extend((1..=n_rows as u64).map(|row| number + row));
+        self.lines.skip(n_bytes, n_rows as u64);
+        Ok(())
+    }
+
+    fn refuse_bare_return(&self, cell: &str, record: &Record) -> Result<()> {
+        if !cell.as_bytes().contains(&b'\r') {
+            return Ok(());
+        }
+        Err(Error::data(
+            self.place(self.lines.number(), record.cells.len()),
+            "a carriage return within a line",
+            "end lines with a newline, for example with `tr '\\r' '\\n'`, or quote the cell",
+        ))
+    }
+
+    /// The present line, or an error that names the column where it stops being text.
+    fn text(&self, first_column: usize) -> Result<&str> {
+        self.lines.text().map_err(|mut error| {
+            if let Error::Data { place, .. } = &mut error {
+                let delimiters = self.lines.valid_text().bytes().filter(|&b| b == self.delimiter).count();
+                place.column = self.names.get(first_column + delimiters).cloned();
+            }
+            error
+        })
+    }
+
+    fn place(&self, line: u64, column: usize) -> Place {
+        Place { file: self.lines.file().to_owned(), line: Some(line), column: self.names.get(column).cloned() }
+    }
+}
+
+/// A block cut at line ends into its first piece and the others; one piece where it is small or may hold more than `most` rows.
+fn pieces(block: &[u8], most: usize) -> (&[u8], Vec<&[u8]>) {
+    if block.len() < 2 * PIECE || rayon::current_num_threads() == 1 || n_lines(block) > most {
+        return (block, Vec::new());
+    }
+    let line_end = |from: usize| block[from..].iter().position(|&b| b == b'\n').map(|length| from + length + 1);
+    let mut cuts: Vec<usize> = (PIECE..block.len() - PIECE / 2).step_by(PIECE).filter_map(line_end).collect();
+    cuts.dedup();
+    let ends = cuts.iter().skip(1).copied().chain([block.len()]);
+    let rest = cuts.iter().zip(ends).map(|(start, end)| &block[*start..end]).collect();
+    (&block[..cuts.first().copied().unwrap_or(block.len())], rest)
+}
+
+/// How many lines end in a block; a byte counts up to 255 of them, so that the compiler can count many side by side.
+fn n_lines(block: &[u8]) -> usize {
+    block.chunks(255).map(|chunk| usize::from(chunk.iter().map(|b| u8::from(*b == b'\n')).sum::<u8>())).sum()
+}
+
+/// Takes up to `most` rows into `columns` for as long as their lines are plain; how many they are, and their length in bytes.
+fn plain_rows(block: &[u8], delimiter: u8, columns: &mut [TextCells], most: usize) -> (usize, usize) {
+    let (mut n_rows, mut n_bytes) = (0, 0);
+    let mut cells = Vec::with_capacity(columns.len());
+    while n_rows < most
+        && let Some(length) = plain_line(&block[n_bytes..], delimiter, &mut cells)
+        && cells.len() == columns.len()
+        && let Ok(line) = std::str::from_utf8(&block[n_bytes..n_bytes + length])
+    {
+        for (column, cell) in columns.iter_mut().zip(&cells) {
+            column.push(&line[cell.clone()]);
+        }
+        n_rows += 1;
+        n_bytes += length;
+    }
+    (n_rows, n_bytes)
+}
+
+/// Finds the cells of a plain line, and its length with its ending; `None` if the line is blank, cut or not plain.
+fn plain_line(bytes: &[u8], delimiter: u8, cells: &mut Vec<Range<usize>>) -> Option<usize> {
+    cells.clear();
+    if matches!(bytes.first(), Some(b'\n' | b'\r')) {
+        return None;
+    }
+    let mut at = 0;
+    loop {
+        let is_quoted = bytes.get(at) == Some(&b'"');
+        let start = at + usize::from(is_quoted);
+        let ends = |&b: &u8| matches!(b, b'"' | b'\n' | b'\r' | 0) || (b == delimiter && !is_quoted);
+        let end = start + bytes.get(start..)?.iter().position(ends)?;
+        cells.push(start..end);
+        at = end;
+        if is_quoted {
+            if bytes[at] != b'"' {
+                return None;
+            }
+            at += 1;
+        }
+        match bytes.get(at)? {
+            b'\n' => return Some(at + 1),
+            b'\r' if bytes.get(at + 1) == Some(&b'\n') => return Some(at + 2),
+            &b if b == delimiter => at += 1,
+            _ => return None,
+        }
+    }
+}
+
+/// The CSV reader.
+pub(in crate::table) struct CsvReader {
+    records: Records<BufReader<Source>>,
+    dialect: Dialect,
+    record: Record,
+    /// Whether `record` holds a row that was not given out yet: the first one, if there is no header.
+    pending: bool,
+    /// Columns of batches that came back.
+    spare: Vec<TextCells>,
+}
+
+impl CsvReader {
+    pub(in crate::table) fn open(mut source: Source, options: &ReadOptions) -> Result<Self> {
+        let file = source.name.clone();
+        let empty = |file| {
+            let place = Place { file, ..Place::default() };
+            Error::data(place, "is empty", "give a file with a header and rows")
+        };
+        let is_tab = matches!(ending(&source.inner_name).to_ascii_lowercase().as_str(), "tsv" | "tab");
+        let given = options.delimiter.or(is_tab.then_some(b'\t'));
+        let mut sample = source.peek(SAMPLE)?;
+        if sample.len() == SAMPLE {
+            // The last line of the block is most likely cut.
+            let end = sample.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+            sample = &sample[..end];
+        }
+        let dialect = dialect::find(sample, given, options.header)?;
+        let mut records = Records::new(&file, BufReader::with_capacity(BLOCK, source), dialect.delimiter);
+        let mut record = Record::default();
+        if !records.read(&mut record)? {
+            return Err(empty(file));
+        }
+        records.names = column_names(&file, &record, dialect.header)?;
+        Ok(Self { records, dialect, record, pending: !dialect.header, spare: Vec::new() })
+    }
+
+    fn next_record(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.pending) {
+            return Ok(true);
+        }
+        if !self.records.read(&mut self.record)? {
+            return Ok(false);
+        }
+        let (expected, found) = (self.records.names.len(), self.record.cells.len());
+        if expected != found {
+            let mut place = self.records.place(self.record.line, found.min(expected));
+            // A row that is too long goes wrong after its last column, not in one.
+            place.column = place.column.filter(|_| found < expected);
+            let fields = if expected == 1 { "field" } else { "fields" };
+            return Err(Error::data(
+                place,
+                format!("expected {expected} {fields}, found {found}"),
+                format!(
+                    "complete or quote the row, or name the delimiter if it is not {}",
+                    dialect::delimiter_name(self.dialect.delimiter)
+                ),
+            ));
+        }
+        Ok(true)
+    }
+}
+
+impl ReadRows for CsvReader {
+    fn next_rows(&mut self, max_rows: usize) -> Result<Option<Table>> {
+        let mut cells = std::mem::take(&mut self.spare);
+        cells.resize_with(self.records.names.len(), TextCells::default);
+        let mut lines = Vec::new();
+        while lines.len() < max_rows && self.next_record()? {
+            lines.push(self.record.line);
+            for (column, cell) in cells.iter_mut().zip(self.record.cells.iter()) {
+                column.push(cell);
+            }
+            self.records.take_plain(&mut cells, &mut lines, max_rows)?;
+        }
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(self.table(cells, lines)))
+    }
+
+    fn recycle(&mut self, batch: Table) {
+        self.spare.clear();
+        for column in batch.columns {
+            if let Values::Text(mut cells) = column.values {
+                cells.clear();
+                self.spare.push(cells);
+            }
+        }
+    }
+
+    fn no_rows(&self) -> Table {
+        self.table(vec![TextCells::default(); self.records.names.len()], Vec::new())
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(self.dialect)
+    }
+}
+
+impl CsvReader {
+    fn table(&self, cells: Vec<TextCells>, lines: Vec<u64>) -> Table {
+        let names = self.records.names.iter().cloned();
+        let columns = names.zip(cells).map(|(name, cells)| Column { name, values: Values::Text(cells) });
+        Table {
+            file: self.records.lines.file().to_owned(),
+            columns: columns.collect(),
+            lines,
+            rows_may_omit_columns: false,
+        }
+    }
+}
+
+/// The names in the first record, or `column_1`… where there is no header or a name is empty.
+fn column_names(file: &str, first: &Record, header: bool) -> Result<Vec<String>> {
+    let mut seen = HashSet::new();
+    let mut names = Vec::with_capacity(first.cells.len());
+    for (i, cell) in first.cells.iter().enumerate() {
+        let cell = cell.trim();
+        let name = if header && !cell.is_empty() { cell.to_owned() } else { format!("column_{}", i + 1) };
+        if !seen.insert(name.clone()) {
+            let place = Place { file: file.to_owned(), line: Some(first.line), column: Some(name) };
+            return Err(Error::data(
+                place,
+                "two columns have this name",
+                "rename one of them, or say that there is no header if the first line is a row",
+            ));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+/// The beginning of a text, for messages.
+fn shortened(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+#[cfg(test)]
+mod tests;

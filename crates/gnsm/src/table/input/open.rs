@@ -1,0 +1,303 @@
+//! Opening: which format a file is in, and the reader for it.
+//!
+//! The content decides where it is unmistakable (the marks of Parquet and Arrow, an ARFF declaration, a JSON object);
+//! then the ending, without `.gz` and the like; then it is CSV.
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::table::arff::ArffReader;
+use crate::table::arrow::open_arrow;
+use crate::table::csv::CsvReader;
+use crate::table::csv::dialect::{Dialect, SAMPLE};
+use crate::table::input::compression;
+use crate::table::input::source::Source;
+use crate::table::jsonl::JsonlReader;
+use crate::table::parquet::open_parquet;
+use crate::table::{ReadRows, Table};
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Comma-separated values, also with semicolons, tabs or bars, quoted by RFC 4180. All cells are text.
+    Csv,
+    /// One JSON object a line. Strings and booleans are categories, numbers numbers; a column with both is text, a
+    /// column with a nested value unsupported. The strings that mean "no value" in CSV mean it here too.
+    Jsonl,
+    /// Apache Parquet. Strings, dictionaries of strings and booleans are categories; integers, floats and decimals
+    /// are numbers, and so are dates (days since 1970), timestamps (seconds since 1970, UTC), times of day and
+    /// durations (seconds); anything else is unsupported.
+    Parquet,
+    /// Apache Arrow IPC, the file format (Feather version 2) or the stream format, with types as in Parquet.
+    Arrow,
+    /// Weka's attribute-relation file format, dense or sparse. Nominal, string and date attributes are categories;
+    /// weights of rows are left out; relational attributes are an error.
+    Arff,
+}
+
+impl Format {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Jsonl => "jsonl",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+            Self::Arff => "arff",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    /// By the name or a usual ending; `tsv` is [`Format::Csv`], whose delimiter is found in the file.
+    fn from_str(name: &str) -> Result<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "csv" | "tsv" | "tab" | "psv" | "txt" => Ok(Self::Csv),
+            "jsonl" | "ndjson" | "json" => Ok(Self::Jsonl),
+            "parquet" | "pq" => Ok(Self::Parquet),
+            "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
+            "arff" => Ok(Self::Arff),
+            _ => Err(Error::config("format", format!("`{name}` is not one of csv, jsonl, parquet, arrow, arff"))),
+        }
+    }
+}
+
+/// What the user says about a file; what is left open is found in it.
+#[derive(Default, Clone, Debug)]
+pub struct ReadOptions {
+    /// The format.
+    pub format: Option<Format>,
+    /// What stands between the cells of a CSV file. Found among `,` `;` tab `|` otherwise; a tab if the file ends in `.tsv`.
+    pub delimiter: Option<u8>,
+    /// Whether the first record of a CSV file holds the names. See [`Dialect`] for what is found.
+    pub header: Option<bool>,
+}
+
+/// Walks over the rows of a file, batch by batch.
+///
+/// Memory is bounded by the batch, except for Parquet through a pipe or inside compression, which is held whole: its
+/// index stands at its end.
+pub struct TableReader {
+    rows: Box<dyn ReadRows>,
+    format: Format,
+    finished: bool,
+}
+
+impl fmt::Debug for TableReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableReader").field("format", &self.format).finish_non_exhaustive()
+    }
+}
+
+impl TableReader {
+    /// Opens the file at `path`; `-` is standard input.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
+        Self::from_source(Source::open(path)?, options)
+    }
+
+    /// Reads from anything; `name` stands for it in messages, and its ending may tell the format.
+    pub fn from_reader(name: &str, input: Box<dyn Read + Send>, options: &ReadOptions) -> Result<Self> {
+        Self::from_source(Source::new(name, input), options)
+    }
+
+    fn from_source(source: Source, options: &ReadOptions) -> Result<Self> {
+        let mut source = compression::unwrap(source)?;
+        if source.peek(1)?.is_empty() {
+            return Err(Error::data(source.place(), "is empty", "give a file with a header and rows"));
+        }
+        let format = match options.format {
+            Some(format) => format,
+            None => find_format(&mut source)?,
+        };
+        let rows: Box<dyn ReadRows> = match format {
+            Format::Csv => Box::new(CsvReader::open(source, options)?),
+            Format::Jsonl => Box::new(JsonlReader::open(source)),
+            Format::Arff => Box::new(ArffReader::open(source)?),
+            Format::Parquet => Box::new(open_parquet(source)?),
+            Format::Arrow => Box::new(open_arrow(source)?),
+        };
+        Ok(Self { rows, format, finished: false })
+    }
+
+    /// The next rows, at least one and at most `max_rows`; `None` at the end, and after an error.
+    pub fn next_batch(&mut self, max_rows: usize) -> Result<Option<Table>> {
+        if self.finished {
+            return Ok(None);
+        }
+        let batch = self.rows.next_rows(max_rows.max(1));
+        self.finished = !matches!(batch, Ok(Some(_)));
+        batch
+    }
+
+    /// Takes back a batch that is done with; the next one may use its memory again.
+    pub fn recycle(&mut self, batch: Table) {
+        self.rows.recycle(batch);
+    }
+
+    /// The format, given or found.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The delimiter and header of a CSV file, given or found.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.rows.dialect()
+    }
+
+    /// The columns' names as far as the file declares them before its rows: none for JSON lines.
+    pub fn columns(&self) -> Vec<String> {
+        self.rows.no_rows().columns.into_iter().map(|column| column.name).collect()
+    }
+}
+
+/// The whole file as one table. A file that declares columns and has no rows gives a table with these columns.
+pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table> {
+    read_all(TableReader::open(path, options)?)
+}
+
+/// All rows of a reader that was just opened.
+pub(in crate::table) fn read_all(mut reader: TableReader) -> Result<Table> {
+    // One batch without bound: nothing has to be put together, and no reader allocates by `max_rows`.
+    if let Some(table) = reader.next_batch(usize::MAX)? {
+        return Ok(table);
+    }
+    let table = reader.rows.no_rows();
+    if table.columns.is_empty() {
+        let place = crate::error::Place { file: table.file, ..Default::default() };
+        return Err(Error::data(place, "holds no rows", "give a file with rows"));
+    }
+    Ok(table)
+}
+
+fn find_format(source: &mut Source) -> Result<Format> {
+    let ending = ending(&source.inner_name);
+    let by_ending = ending.parse::<Format>().ok();
+    let place = source.place();
+    let head = source.peek(SAMPLE)?;
+    if let Some(problem) = known_but_unreadable(head) {
+        let (problem, advice) = problem;
+        return Err(Error::data(place, problem, advice));
+    }
+    if head.starts_with(b"PAR1") {
+        return Ok(Format::Parquet);
+    }
+    if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) {
+        return Ok(Format::Arrow);
+    }
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut lines = text.split_inclusive(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let first = lines.clone().next().unwrap_or_default();
+    if lines.find(|line| line[0] != b'%').is_some_and(is_arff_declaration) {
+        return Ok(Format::Arff);
+    }
+    let looks_like_object =
+        first.strip_prefix(b"{").is_some_and(|rest| matches!(rest.trim_ascii_start(), [b'"' | b'}', ..]));
+    let is_object = || serde_json::from_slice::<serde::de::IgnoredAny>(first).is_ok();
+    if looks_like_object && (by_ending.is_none() || is_object()) {
+        return Ok(Format::Jsonl);
+    }
+    if first.starts_with(b"[")
+        && matches!(by_ending, None | Some(Format::Jsonl))
+        && first[1..].trim_ascii_start().first().is_none_or(|&b| b == b'{')
+    {
+        return Err(Error::data(place, "is one JSON array", "write one object a line, for example with `jq -c '.[]'`"));
+    }
+    Ok(by_ending.unwrap_or(Format::Csv))
+}
+
+/// Files that people have, and what to do with them.
+fn known_but_unreadable(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    match head {
+        [b'P', b'K', 3, 4, ..] => Some(("is a zip archive or a spreadsheet", "unpack it, or export the sheet as CSV")),
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => Some((
+            "is compressed with bzip2, which is not read",
+            "decompress it with `bunzip2`, or use gzip, zstd or xz",
+        )),
+        [0xff, 0xfe, 0xff, 0xfe, ..] => None,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            Some(("is UTF-16 text", "save the file as UTF-8, for example with `iconv -f utf-16 -t utf-8`"))
+        }
+        [b'F', b'E', b'A', b'1', ..] => {
+            Some(("is in the first version of Feather, which is not read", "write it again as Arrow, Parquet or CSV"))
+        }
+        _ => None,
+    }
+}
+
+fn is_arff_declaration(line: &[u8]) -> bool {
+    ["@relation", "@attribute", "@data"]
+        .iter()
+        .any(|word| line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes())))
+}
+
+/// The ending that tells the format: `csv` of `a.csv.gz`.
+pub(in crate::table) fn ending(name: &str) -> &str {
+    let mut name = name;
+    while let Some((stem, last)) = name.rsplit_once('.') {
+        match last.to_ascii_lowercase().as_str() {
+            "gz" | "zst" | "zstd" | "xz" | "tar" => name = stem,
+            _ => return last,
+        }
+    }
+    ""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, content: &[u8]) -> Result<Format> {
+        find_format(&mut Source::new(name, Box::new(std::io::Cursor::new(content.to_vec()))))
+    }
+
+    #[test]
+    fn content_decides_before_the_ending() {
+        assert_eq!(found("a.csv", b"PAR1...").unwrap(), Format::Parquet);
+        assert_eq!(found("a.csv", b"ARROW1\0\0").unwrap(), Format::Arrow);
+        assert_eq!(found("a", b"\xff\xff\xff\xff\x10\0\0\0").unwrap(), Format::Arrow);
+        assert_eq!(found("a.csv", b"% hello\n\n@RELATION x\n").unwrap(), Format::Arff);
+        assert_eq!(found("a.csv", b"{\"a\": 1}\n").unwrap(), Format::Jsonl);
+        assert_eq!(found("-", b"\xef\xbb\xbf{ \"a\": \n").unwrap(), Format::Jsonl);
+        assert_eq!(found("a.csv", b"{\"a\": 1},x\n").unwrap(), Format::Csv);
+        assert_eq!(found("a.txt", b"a,b\n").unwrap(), Format::Csv);
+        assert_eq!(found("a", b"a,b\n").unwrap(), Format::Csv);
+        assert_eq!(found("a.ndjson.gz", b"oops\n").unwrap(), Format::Jsonl);
+        assert_eq!(found("a.parquet", b"oops\n").unwrap(), Format::Parquet);
+        assert_eq!(found("a.tar.xz", b"oops\n").unwrap(), Format::Csv);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let problem = |content: &[u8]| found("a", content).unwrap_err().to_string();
+        assert_eq!(
+            problem(b"PK\x03\x04"),
+            "a: is a zip archive or a spreadsheet; unpack it, or export the sheet as CSV"
+        );
+        assert!(problem(b"BZh91AY&SY").contains("bzip2"));
+        assert!(problem(b"\xff\xfea\0,\0").contains("UTF-16"));
+        assert!(problem(b"FEA1").contains("Feather"));
+        assert!(problem(b"[{\"a\": 1}]").contains("is one JSON array; write one object a line"));
+    }
+
+    #[test]
+    fn names_of_formats() {
+        assert_eq!((ending("a.b/c.TSV.gz"), ending("a.tar.xz"), ending("a.csv.tsv-old")), ("TSV", "", "tsv-old"));
+        for format in [Format::Csv, Format::Jsonl, Format::Parquet, Format::Arrow, Format::Arff] {
+            assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
+        }
+        assert_eq!("TSV".parse::<Format>().unwrap(), Format::Csv);
+        let error = "xlsx".parse::<Format>().unwrap_err().to_string();
+        assert_eq!(error, "setting `format`: `xlsx` is not one of csv, jsonl, parquet, arrow, arff");
+    }
+}

@@ -1,0 +1,74 @@
+//! Apache Parquet.
+//!
+//! Its index stands at its end, so a plain file is read in place, and a pipe or a compressed file is held in memory.
+//! How columns become ours is in [`super::arrow_columns`].
+
+mod headers;
+
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::ChunkReader;
+
+use crate::error::Result;
+use crate::table::arrow::columns::{ArrowRows, RecordBatches, damaged, undamaged};
+use crate::table::input::source::Source;
+use crate::table::parquet::headers::{check_footer, check_pages};
+
+/// Rows decoded at once; what is given out does not depend on it.
+const BATCH_ROWS: usize = 8192;
+
+/// The reader of a Parquet file.
+pub(in crate::table) fn open_parquet(mut source: Source) -> Result<ArrowRows> {
+    let name = source.name.clone();
+    match source.file.take() {
+        Some(file) => open(&name, file),
+        None => open(&name, Bytes::from(source.read_all()?)),
+    }
+}
+
+fn open<R: ChunkReader + 'static>(name: &str, input: R) -> Result<ArrowRows> {
+    let parquet_error = |error: ParquetError| damaged(name, &error.to_string());
+    let n_bytes = input.len();
+    let (schema, reader) = undamaged(name, || {
+        let impossible = |what| damaged(name, what);
+        check_footer(&input).map_err(impossible)?;
+        let metadata = ArrowReaderMetadata::load(&input, ArrowReaderOptions::default()).map_err(parquet_error)?;
+        check_ranges(metadata.metadata(), n_bytes).map_err(impossible)?;
+        check_pages(&input, metadata.metadata()).map_err(impossible)?;
+        let schema = metadata.schema().clone();
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, metadata);
+        Ok((schema, builder.with_batch_size(BATCH_ROWS).build().map_err(parquet_error)?))
+    })?;
+    ArrowRows::new(name, schema, batches(name, reader))
+}
+
+fn batches(name: &str, reader: ParquetRecordBatchReader) -> RecordBatches {
+    let name = name.to_owned();
+    Box::new(reader.map(move |batch| batch.map_err(|error| damaged(&name, &error.to_string()))))
+}
+
+/// What the index says must lie inside the file, before anything is allocated by it.
+fn check_ranges(metadata: &ParquetMetaData, n_bytes: u64) -> std::result::Result<(), &'static str> {
+    for group in metadata.row_groups() {
+        if group.num_rows() < 0 {
+            return Err("a row group has a negative number of rows");
+        }
+        for column in group.columns() {
+            if column.data_page_offset() < 0
+                || column.compressed_size() < 0
+                || column.dictionary_page_offset().is_some_and(|o| o < 0)
+            {
+                return Err("a column's offset is negative");
+            }
+            let (start, length) = column.byte_range();
+            if start.checked_add(length).is_none_or(|end| end > n_bytes) {
+                return Err("a column lies outside of the file");
+            }
+        }
+    }
+    Ok(())
+}

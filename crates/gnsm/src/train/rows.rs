@@ -1,0 +1,41 @@
+//! Which rows train, which validate and which calibrate.
+
+use serde::{Deserialize, Serialize};
+
+use crate::math::stream;
+
+/// The name of the random stream that deals out rows.
+const DEAL: u64 = 4;
+/// Rows that calibrate, at the most; more would not change a p-value worth printing.
+const MOST_CALIBRATION_ROWS: usize = 20_000;
+/// Rows that validate, at the most.
+const MOST_VALIDATION_ROWS: usize = 10_000;
+/// Fewer rows than this say nothing about what is usual.
+pub(crate) const FEWEST_ROWS: usize = 20;
+
+/// What a fit was done on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitReport {
+    /// Rows that trained, validated and calibrated.
+    pub rows: [u64; 3],
+    /// Rows left out because their label says anomaly.
+    pub labelled_anomalies: u64,
+    /// The column that held labels and was not learned from.
+    pub label: Option<String>,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// Shuffles rows and deals them out to train, validate and calibrate.
+pub(crate) fn deal(mut rows: Vec<usize>, seed: u64) -> [Vec<usize>; 3] {
+    use rand::Rng;
+    let mut rng = stream(seed, DEAL, 0, 0);
+    for i in (1..rows.len()).rev() {
+        rows.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
+    }
+    let tenth = rows.len() / 10;
+    let calibration = rows.split_off(rows.len() - tenth.clamp(1, MOST_CALIBRATION_ROWS));
+    let validation = rows.split_off(rows.len() - tenth.clamp(1, MOST_VALIDATION_ROWS));
+    [rows, validation, calibration]
+}
