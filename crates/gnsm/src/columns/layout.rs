@@ -2,6 +2,7 @@
 //!
 //! Numbers come first, then one block of K places per group of categories.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,10 @@ pub struct Layout {
     sizes: Vec<usize>,
     starts: Vec<usize>,
     width: usize,
+    /// The code that means "missing", for each group that has one.
+    missing: Vec<Option<u32>>,
+    /// Places that several categories share, with how many do.
+    shared: BTreeMap<usize, u32>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -26,17 +31,21 @@ pub struct Layout {
 struct LayoutData {
     numbers: usize,
     groups: Vec<usize>,
+    #[serde(default)]
+    missing: Vec<Option<u32>>,
+    #[serde(default)]
+    shared: BTreeMap<usize, u32>,
 }
 
 impl From<LayoutData> for Layout {
     fn from(data: LayoutData) -> Self {
-        Self::new(data.numbers, data.groups)
+        Self::new(data.numbers, data.groups).with_missing(data.missing).with_shared(data.shared)
     }
 }
 
 impl From<Layout> for LayoutData {
     fn from(layout: Layout) -> Self {
-        Self { numbers: layout.n_numbers, groups: layout.sizes }
+        Self { numbers: layout.n_numbers, groups: layout.sizes, missing: layout.missing, shared: layout.shared }
     }
 }
 
@@ -51,7 +60,29 @@ impl Layout {
                 width - size
             })
             .collect();
-        Self { n_numbers, sizes, starts, width }
+        Self { n_numbers, sizes, starts, width, missing: Vec::new(), shared: BTreeMap::new() }
+    }
+
+    /// The same, told which code of each group means "missing".
+    pub fn with_missing(mut self, missing: Vec<Option<u32>>) -> Self {
+        self.missing = missing;
+        self
+    }
+
+    /// The same, told which places stand for several categories, and for how many.
+    pub fn with_shared(mut self, shared: BTreeMap<usize, u32>) -> Self {
+        self.shared = shared;
+        self
+    }
+
+    /// The code of a group that means "missing".
+    pub fn missing(&self, group: usize) -> Option<u32> {
+        self.missing.get(group).copied().flatten()
+    }
+
+    /// How many categories a place stands for.
+    pub fn members(&self, place: usize) -> u32 {
+        self.shared.get(&place).copied().unwrap_or(1)
     }
 
     /// How many numbers a row has.
