@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use gnsm::Silent;
 use gnsm::mask::{Grid, MaskFitOptions, MaskModel, Preparation, Sample};
-use gnsm_burn::{Gnsm, MaskGnsmConfig};
+use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
 
 const SIDE: usize = 64;
 
@@ -32,6 +32,6 @@ fn seconds(classes: usize, steps: u64) -> f64 {
     let preparation = Preparation { size: Some(SIDE as u32), classes: Some(classes as u32), ..Preparation::default() };
     let start = Instant::now();
     let (samples, options) = ((0..24).map(sample).collect(), MaskFitOptions::default());
-    MaskModel::fit(samples, preparation, &Gnsm { config }, &options, &mut Silent).expect("a fit");
+    MaskModel::fit(samples, preparation, &MaskGnsm { config }, &options, &mut Silent).expect("a fit");
     start.elapsed().as_secs_f64()
 }

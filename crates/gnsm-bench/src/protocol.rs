@@ -23,7 +23,7 @@ pub struct DataSet {
 }
 
 /// A data set dealt out and encoded.
-pub struct Split {
+pub struct TrainTestSplit {
     /// The encoder, fitted without labels or test rows.
     pub encoder: Encoder,
     /// 80 % of the inliers.
@@ -53,7 +53,7 @@ impl DataSet {
     }
 
     /// The split of a seed.
-    pub fn split(&self, seed: u64) -> Result<Split> {
+    pub fn split(&self, seed: u64) -> Result<TrainTestSplit> {
         let mut rows = self.inliers.clone();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for i in (1..rows.len()).rev() {
@@ -65,7 +65,7 @@ impl DataSet {
         let encoded = encoder.encode(&self.table)?;
         let test_inliers = &rows[n_training + n_validation..];
         let test: Vec<usize> = test_inliers.iter().chain(&self.anomalies).copied().collect();
-        Ok(Split {
+        Ok(TrainTestSplit {
             training: encoded.select(&rows[..n_training]),
             validation: encoded.select(&rows[n_training..n_training + n_validation]),
             test: encoded.select(&test),

@@ -10,7 +10,7 @@ use gnsm::internals::train::Run;
 use gnsm::metrics::{auroc, average_precision};
 use gnsm::{Error, Method, Result, Silent};
 
-use crate::protocol::{DataSet, Split};
+use crate::protocol::{DataSet, TrainTestSplit};
 use crate::raw;
 use crate::summary::summarise;
 
@@ -91,7 +91,7 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     std::fs::write(&summary, summarise(&lines)).map_err(|error| Error::io(&summary, error))
 }
 
-fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &Split) -> Result<Line> {
+fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &TrainTestSplit) -> Result<Line> {
     raw::reset_peak();
     let start = Instant::now();
     let run = Run { seed, max_seconds: None, resume: None, save: None, watcher: &mut Silent };

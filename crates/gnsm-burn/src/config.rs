@@ -1,13 +1,12 @@
 //! The settings of GNSM for masks and their presets.
 
 use gnsm::internals::network::OptimiserConfig;
-use gnsm::internals::noise::objective::{Objective, Parameterisation};
-use gnsm::internals::noise::{Levels, LevelsConfig, Smoothing};
+use gnsm::internals::noise::{Levels, LevelsConfig, Objective, Parameterisation, Smoothing};
 use gnsm::internals::train::TrainingConfig;
 use gnsm::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::ncsn::NetworkSize;
+use crate::ncsn::NcsnSize;
 
 /// All settings. `fast` is the default preset; `paper` is the paper's configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,7 +23,7 @@ pub struct MaskGnsmConfig {
     /// Whether losses are multiplied by λ²K².
     pub weighted: bool,
     /// The network.
-    pub network: NetworkSize,
+    pub network: NcsnSize,
     /// The training loop; `hidden` is the share of masks of which the network sees nothing but the image.
     pub training: TrainingConfig,
     /// How what the network says becomes a score.
@@ -63,7 +62,7 @@ impl MaskGnsmConfig {
             parameterisation: Parameterisation::Posterior,
             objective: Objective::CrossEntropy,
             weighted: false,
-            network: NetworkSize { channels: 32, multipliers: vec![1, 2, 3], blocks: 1, fold: 2 },
+            network: NcsnSize { channels: 32, multipliers: vec![1, 2, 3], blocks: 1, fold: 2 },
             training: TrainingConfig {
                 batch: 16,
                 steps: 1600,
@@ -91,7 +90,7 @@ impl MaskGnsmConfig {
     pub fn paper() -> Self {
         let mut config = Self::fast().with_paper_head();
         config.size = 256;
-        config.network = NetworkSize { channels: 64, multipliers: vec![1, 2, 2, 2, 4, 4], blocks: 2, fold: 1 };
+        config.network = NcsnSize { channels: 64, multipliers: vec![1, 2, 2, 2, 4, 4], blocks: 2, fold: 1 };
         config.training.batch = 64;
         config.training.steps = 1_000_000;
         config.training.validate_every = 5_000;

@@ -7,13 +7,12 @@ use std::ops::Range;
 use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::internals::columns::Layout;
 use gnsm::internals::math::{fill_gumbel, simd, stream};
-use gnsm::internals::noise::concrete;
-use gnsm::internals::noise::objective::Loss;
+use gnsm::internals::noise::{Loss, concrete, perturb};
 use gnsm::mask::Sample;
 use rand::Rng;
 use rayon::prelude::*;
 
-use crate::descent::Objective;
+use crate::descent::LearningTask;
 use crate::ncsn::Ncsn;
 use crate::pictures::Picture;
 use crate::weights::{Weights, floats};
@@ -47,14 +46,15 @@ impl Presenter<'_> {
 
     /// Runs the network on some noisy masks: logits [pictures, pixels, classes].
     pub fn logits(&self, weights: &Weights, noisy: &[Noisy], device: &Device) -> Tensor<4> {
-        let n_classes = self.layout().width() / self.layout().n_groups();
+        let Loss { layout, levels, parameterisation, .. } = *self.loss;
+        let n_classes = layout.width() / layout.n_groups();
         let (pixels, channels) = (self.side * self.side, 3 + n_classes);
         let mut inputs = vec![0.0; noisy.len() * pixels * channels];
         for (input, noisy) in inputs.chunks_exact_mut(pixels * channels).zip(noisy) {
             let mut mask = vec![0.0; noisy.mask.len()];
             simd(
                 #[inline(always)]
-                || self.loss.input(&mut mask, &noisy.mask, &[], noisy.level),
+                || parameterisation.present(layout, levels, noisy.level, &noisy.mask, &[], &mut mask),
             );
             let pixels = noisy.picture.colours.iter().zip(mask.chunks_exact(n_classes));
             for (input, (colour, mask)) in input.chunks_exact_mut(channels).zip(pixels) {
@@ -64,8 +64,8 @@ impl Presenter<'_> {
         }
         let shape = [noisy.len(), self.side, self.side, channels];
         let inputs = Tensor::from_data(TensorData::new(inputs, shape), device);
-        let levels: Vec<f32> = noisy.iter().map(|noisy| self.loss.levels.lambda(noisy.level).ln()).collect();
-        self.network.forward(weights, inputs, &levels)
+        let log_lambdas: Vec<f32> = noisy.iter().map(|noisy| levels.lambda(noisy.level).ln()).collect();
+        self.network.forward(weights, inputs, &log_lambdas)
     }
 
     /// A mask with noise from a stream of its own.
@@ -74,7 +74,7 @@ impl Presenter<'_> {
         fill_gumbel(rng, &mut mask);
         simd(
             #[inline(always)]
-            || self.loss.perturb(&mut mask, &picture.codes, level),
+            || perturb(self.layout(), self.loss.levels, level, &picture.codes, &mut mask),
         );
         Noisy { picture, mask, level }
     }
@@ -107,7 +107,7 @@ impl Presenter<'_> {
 }
 
 /// A network that learns to denoise masks.
-pub struct Denoiser<'a> {
+pub struct MaskDenoising<'a> {
     pub presenter: Presenter<'a>,
     pub training: &'a [Sample],
     pub validation: &'a [Sample],
@@ -119,7 +119,7 @@ pub struct Denoiser<'a> {
     pub device: Device,
 }
 
-impl Denoiser<'_> {
+impl MaskDenoising<'_> {
     fn draw(&self, step: u64, position: usize, shift: u64) -> Noisy {
         let mut rng = stream(self.seed, TRAINING, step, position as u64);
         let sample = &self.training[(rng.next_u64() % self.training.len() as u64) as usize];
@@ -146,7 +146,7 @@ impl Denoiser<'_> {
     }
 }
 
-impl Objective for Denoiser<'_> {
+impl LearningTask for MaskDenoising<'_> {
     fn batch(&self) -> usize {
         self.batch
     }

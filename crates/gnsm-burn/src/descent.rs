@@ -11,7 +11,7 @@ use rayon::prelude::*;
 const PART: usize = 4;
 
 /// What a network learns.
-pub trait Objective: Sync {
+pub trait LearningTask: Sync {
     /// Pictures of a step.
     fn batch(&self) -> usize;
 
@@ -22,21 +22,21 @@ pub trait Objective: Sync {
     fn held_out_loss(&self, parameters: &[f32]) -> f64;
 }
 
-/// An objective, and the weights that go towards it.
-pub struct Descent<O> {
-    objective: O,
+/// A task, and the weights that learn it.
+pub struct Descent<T> {
+    task: T,
     parameters: Vec<f32>,
     gradient: Vec<f32>,
 }
 
-impl<O: Objective> Descent<O> {
+impl<T: LearningTask> Descent<T> {
     /// Starts from these weights.
-    pub fn new(objective: O, parameters: Vec<f32>) -> Self {
-        Self { objective, parameters, gradient: Vec::new() }
+    pub fn new(task: T, parameters: Vec<f32>) -> Self {
+        Self { task, parameters, gradient: Vec::new() }
     }
 }
 
-impl<O: Objective> Learner for Descent<O> {
+impl<T: LearningTask> Learner for Descent<T> {
     fn parameters(&self) -> &[f32] {
         &self.parameters
     }
@@ -47,11 +47,11 @@ impl<O: Objective> Learner for Descent<O> {
 
     /// The parts are summed from first to last, so that the sum does not depend on how many threads there are.
     fn compute_gradient(&mut self, step: u64) -> f64 {
-        let batch = self.objective.batch();
+        let batch = self.task.batch();
         let part = |i: usize| i * PART..batch.min((i + 1) * PART);
         let parts: Vec<(f64, Vec<f32>)> = (0..batch.div_ceil(PART))
             .into_par_iter()
-            .map(|i| self.objective.gradient(&self.parameters, step, part(i)))
+            .map(|i| self.task.gradient(&self.parameters, step, part(i)))
             .collect();
         let sum = |(loss, mut sum): (f64, Vec<f32>), (more, gradient): (f64, Vec<f32>)| {
             add(&mut sum, &gradient);
@@ -67,6 +67,6 @@ impl<O: Objective> Learner for Descent<O> {
     }
 
     fn validate(&mut self, parameters: &[f32]) -> f64 {
-        self.objective.held_out_loss(parameters)
+        self.task.held_out_loss(parameters)
     }
 }

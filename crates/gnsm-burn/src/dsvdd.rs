@@ -1,6 +1,6 @@
 //! `dsvdd` for masks: Deep SVDD (Ruff et al. 2018) with a convolutional network, the paper's rival in its case study.
 //!
-//! A network φ ([`Encoder`]) maps a pair of an image and the one-hot mask to a code, and is trained to bring the codes of usual pairs near a centre c; the
+//! A network φ ([`PictureEncoder`]) maps a pair of an image and the one-hot mask to a code, and is trained to bring the codes of usual pairs near a centre c; the
 //! score is ‖φ(x) − c‖². c is the mean code of training pairs at the first weights, with coordinates nearer to 0 than 0.1 moved to ±0.1, since zero
 //! weights map everything to 0. A network that maps every pair to c has lost sight of them: the variance of the codes of held-out pairs is measured before
 //! and after training, and if less than a ten-thousandth is left the model carries a warning.
@@ -8,33 +8,31 @@
 use std::ops::Range;
 
 use burn_tensor::{Device, Tensor, TensorData};
-use gnsm::internals::files::Tensors;
+use gnsm::internals::detectors::{away_from_zero, collapse};
+use gnsm::internals::files::{Loaded, Store, Tensors};
 use gnsm::internals::math::stream;
 use gnsm::internals::network::OptimiserConfig;
 use gnsm::internals::train::{Run, TrainingConfig, train};
-use gnsm::mask::{MaskDetector, MaskMethod, Sample, Setup};
+use gnsm::mask::{MaskDetector, Sample, Setup};
 use gnsm::{CurvePoint, Ending, Error, Result};
 use rand::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::descent::{Descent, Objective};
+use crate::descent::{Descent, LearningTask};
 use crate::device;
-use crate::efficient::{Encoder, EncoderSize};
-use crate::pictures::{Picture, check_images, checked_side};
+use crate::efficient::{EncoderSize, PictureEncoder};
+use crate::method::{NetworkMethod, NetworkSettings};
+use crate::pictures::{Picture, checked_side};
 use crate::weights::{Weights, floats};
 
 /// The name of the random stream.
 const TRAINING: u64 = 15;
-/// Coordinates of the centre are at least this far from 0.
-const SMALLEST_COORDINATE: f32 = 0.1;
-/// The variance of codes relative to the start, below which the sphere has collapsed.
-const COLLAPSED: f64 = 1e-4;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct DsvddConfig {
+pub struct MaskDsvddConfig {
     /// The side of the pictures unless told otherwise.
     pub size: u32,
     /// The network.
@@ -43,7 +41,7 @@ pub struct DsvddConfig {
     pub training: TrainingConfig,
 }
 
-impl Default for DsvddConfig {
+impl Default for MaskDsvddConfig {
     /// A network as large as GNSM's, trained for as long as its loss falls.
     fn default() -> Self {
         Self {
@@ -73,23 +71,21 @@ impl Default for DsvddConfig {
 }
 
 /// The method with its settings.
-#[derive(Debug, Clone, Default)]
-pub struct Dsvdd {
-    /// The settings.
-    pub config: DsvddConfig,
-}
+pub type MaskDsvdd = NetworkMethod<MaskDsvddConfig>;
 
+/// A trained network and its centre.
 #[derive(Debug)]
-struct Fitted {
-    sphere: Sphere,
+pub struct FittedSphere {
+    sphere: PictureSphere,
     parameters: Vec<f32>,
-    stored: Stored,
+    stored: StoredSphere,
 }
 
+/// What is stored as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
-    config: DsvddConfig,
+pub struct StoredSphere {
+    config: MaskDsvddConfig,
     curve: Vec<CurvePoint>,
     ending: Ending,
     /// The variance of the codes of held-out pairs, before and after training.
@@ -98,85 +94,69 @@ struct Stored {
 
 /// The network and the centre.
 #[derive(Debug)]
-struct Sphere {
-    encoder: Encoder,
+struct PictureSphere {
+    encoder: PictureEncoder,
     classes: usize,
     side: usize,
     centre: Vec<f32>,
 }
 
-impl MaskMethod for Dsvdd {
-    fn name(&self) -> &'static str {
-        "dsvdd"
+impl NetworkSettings for MaskDsvddConfig {
+    const NAME: &'static str = "dsvdd";
+    type Fitted = FittedSphere;
+
+    fn size(&self) -> u32 {
+        self.size
     }
 
-    fn default_size(&self) -> Option<u32> {
-        Some(self.config.size)
+    fn training(&self) -> &TrainingConfig {
+        &self.training
     }
 
-    fn needs_images(&self) -> bool {
-        true
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self.config)
-    }
-
-    fn set(&mut self, settings: serde_json::Value) -> std::result::Result<(), String> {
-        self.config = serde_json::from_value(settings).map_err(|error| error.to_string())?;
-        Ok(())
-    }
-
-    fn training(&self) -> Option<&TrainingConfig> {
-        Some(&self.config.training)
-    }
-
-    fn fit(
-        &self,
-        training: &[Sample],
-        validation: &[Sample],
-        setup: &Setup,
-        mut run: Run<'_>,
-    ) -> Result<Box<dyn MaskDetector>> {
-        check_images(&[training, validation])?;
-        let config = &self.config;
-        config.validate()?;
-        let mut sphere = Sphere::new(config, setup)?;
+    fn fit(&self, training: &[Sample], validation: &[Sample], setup: &Setup, mut run: Run<'_>) -> Result<FittedSphere> {
+        self.validate()?;
+        let mut sphere = PictureSphere::new(self, setup)?;
         let parameters = sphere.encoder.plan().start(run.seed);
         let codes = sphere.codes(&parameters, training);
-        sphere.centre = mean(&codes, config.network.code).into_iter().map(away_from_zero).collect();
+        let middle = mean(&codes, self.network.code).into_iter();
+        sphere.centre = middle.map(|coordinate| away_from_zero(f64::from(coordinate)) as f32).collect();
         let before = sphere.spread(&parameters, validation);
         let shrinking = Shrinking {
             sphere: &sphere,
             training,
-            validation: &validation[..validation.len().min(config.training.validation_rows)],
+            validation: &validation[..validation.len().min(self.training.validation_rows)],
             seed: run.seed,
-            batch: config.training.batch,
+            batch: self.training.batch,
             device: device().autodiff(),
         };
         let mut learner = Descent::new(shrinking, parameters);
-        let trained = train(&mut learner, &config.training, training.len(), &mut run)?;
+        let trained = train(&mut learner, &self.training, training.len(), &mut run)?;
         let spread = [before, sphere.spread(&trained.parameters, validation)];
-        let stored = Stored { config: config.clone(), curve: trained.curve, ending: trained.ending, spread };
-        Ok(Box::new(Fitted { sphere, parameters: trained.parameters, stored }))
-    }
-
-    fn load(
-        &self,
-        content: serde_json::Value,
-        tensors: &mut Tensors,
-        setup: &Setup,
-    ) -> std::result::Result<Box<dyn MaskDetector>, String> {
-        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        stored.config.validate().map_err(|error| error.to_string())?;
-        let mut sphere = Sphere::new(&stored.config, setup).map_err(|error| error.to_string())?;
-        sphere.centre = tensors.take("centre", stored.config.network.code)?;
-        let parameters = tensors.take("parameters", sphere.encoder.plan().total())?;
-        Ok(Box::new(Fitted { sphere, parameters, stored }))
+        let stored = StoredSphere { config: self.clone(), curve: trained.curve, ending: trained.ending, spread };
+        Ok(FittedSphere { sphere, parameters: trained.parameters, stored })
     }
 }
 
-impl DsvddConfig {
+impl Store for FittedSphere {
+    type Document = StoredSphere;
+    type Shape = Setup;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredSphere> {
+        tensors.put("parameters", self.parameters.clone());
+        tensors.put("centre", self.sphere.centre.clone());
+        Ok(self.stored.clone())
+    }
+
+    fn read(stored: StoredSphere, setup: &Setup, tensors: &mut Tensors) -> Loaded<Self> {
+        stored.config.validate()?;
+        let mut sphere = PictureSphere::new(&stored.config, setup)?;
+        sphere.centre = tensors.take("centre", stored.config.network.code)?;
+        let parameters = tensors.take("parameters", sphere.encoder.plan().total())?;
+        Ok(Self { sphere, parameters, stored })
+    }
+}
+
+impl MaskDsvddConfig {
     /// Checks every setting.
     pub fn validate(&self) -> Result<()> {
         self.training.validate()?;
@@ -199,8 +179,8 @@ impl DsvddConfig {
     }
 }
 
-impl Sphere {
-    fn new(config: &DsvddConfig, setup: &Setup) -> Result<Self> {
+impl PictureSphere {
+    fn new(config: &MaskDsvddConfig, setup: &Setup) -> Result<Self> {
         let side = checked_side(setup)?;
         let unit = 1 << config.network.channels.len();
         if !side.is_multiple_of(unit) {
@@ -210,7 +190,7 @@ impl Sphere {
             );
             return Err(Error::config("size", problem));
         }
-        let encoder = Encoder::new(&config.network, 3 + setup.classes);
+        let encoder = PictureEncoder::new(&config.network, 3 + setup.classes);
         Ok(Self { encoder, classes: setup.classes, side, centre: Vec::new() })
     }
 
@@ -269,19 +249,9 @@ fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
 }
 
-fn away_from_zero(coordinate: f32) -> f32 {
-    if coordinate.abs() >= SMALLEST_COORDINATE {
-        coordinate
-    } else if coordinate < 0.0 {
-        -SMALLEST_COORDINATE
-    } else {
-        SMALLEST_COORDINATE
-    }
-}
-
 /// A sphere that is shrunk.
 struct Shrinking<'a> {
-    sphere: &'a Sphere,
+    sphere: &'a PictureSphere,
     training: &'a [Sample],
     validation: &'a [Sample],
     seed: u64,
@@ -290,7 +260,7 @@ struct Shrinking<'a> {
     device: Device,
 }
 
-impl Objective for Shrinking<'_> {
+impl LearningTask for Shrinking<'_> {
     fn batch(&self) -> usize {
         self.batch
     }
@@ -317,7 +287,7 @@ impl Objective for Shrinking<'_> {
     }
 }
 
-impl MaskDetector for Fitted {
+impl MaskDetector for FittedSphere {
     fn score(&self, samples: &[Sample]) -> Vec<f64> {
         self.sphere.distances(&self.parameters, samples)
     }
@@ -331,19 +301,10 @@ impl MaskDetector for Fitted {
     }
 
     fn warning(&self) -> Option<String> {
-        let [before, after] = self.stored.spread;
-        // Pairs that are all alike had no variance to lose.
-        (before > 0.0 && after < COLLAPSED * before).then(|| {
-            format!(
-                "the sphere collapsed: training took the variance of the codes from {before:.1e} to {after:.1e}, \
-                 so scores hardly tell masks apart; train for fewer steps"
-            )
-        })
+        collapse(self.stored.spread, "masks", "train for fewer steps")
     }
 
-    fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
-        tensors.put("parameters", self.parameters.clone());
-        tensors.put("centre", self.sphere.centre.clone());
-        serde_json::json!(self.stored)
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+        Store::save(self, tensors)
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layers::{Convolution, Norm};
 use crate::ops::{Direction, resample};
-use crate::weights::{Plan, Start, Weights};
+use crate::weights::{Plan, WeightStart, Weights};
 
 /// How much wider a block is inside.
 const EXPANSION: usize = 4;
@@ -36,7 +36,7 @@ pub struct EncoderSize {
 
 /// The network: what it is made of, without its weights.
 #[derive(Debug, Clone)]
-pub struct Encoder {
+pub struct PictureEncoder {
     plan: Plan,
     stem: Convolution,
     stages: Vec<Vec<Block>>,
@@ -62,7 +62,7 @@ struct Inside {
     excite: Convolution,
 }
 
-impl Encoder {
+impl PictureEncoder {
     /// For pictures with so many channels.
     pub fn new(size: &EncoderSize, inputs: usize) -> Self {
         let mut plan = Plan::default();
@@ -110,7 +110,7 @@ impl Block {
             expand: Convolution::unbiased(plan, if fused { 3 } else { 1 }, channels, wide),
             norm: Norm::fixed(wide),
             inside: (!fused).then(|| Inside {
-                window: plan.add(9 * wide, Start::Normal(1.0 / 9.0)),
+                window: plan.add(9 * wide, WeightStart::Normal(1.0 / 9.0)),
                 channels: wide,
                 norm: Norm::fixed(wide),
                 squeeze: Convolution::unbiased(plan, 1, wide, channels / SQUEEZE),

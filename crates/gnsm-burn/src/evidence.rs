@@ -4,13 +4,14 @@
 //! the *views*: the first ones judge by the image, the last ones by the shape as well. The *surprise* of a pixel in a view is −log π of the class it has. The evidence against a mask is
 //!
 //! 1. in each view, the mean over the mask's classes of the mean surprise of their pixels. Classes count alike, since a small object that is wrong is as bad as a
-//!    large one. How far out the mean lies among those of held-out masks is told in nats by a [`Tail`], and the nats are averaged over the views.
+//!    large one. How far out the mean lies among those of held-out masks is told in nats by an [`ExponentialTail`], and the nats are averaged over the views.
 //! 2. without the network, the size of the largest piece of each class against those of training, in nats (`largest-component`). It knows nothing of
 //!    the image, and weighs a quarter.
 //!
 //! The score is the sum; pixels have their shares of it, of the first part in proportion to their surprise and the weight of their class, of the second evenly.
 
-use gnsm::internals::files::Tensors;
+use gnsm::internals::density::ExponentialTail;
+use gnsm::internals::files::{Loaded, Store, Tensors};
 use gnsm::internals::train::Run;
 use gnsm::mask::{LargestComponent, Mask, MaskDetector, MaskMethod, Sample, Setup};
 use gnsm::{Result, Silent};
@@ -22,7 +23,7 @@ const PIECES: f64 = 0.25;
 #[derive(Debug)]
 pub struct Evidence {
     /// One for each view.
-    tails: Vec<Tail>,
+    tails: Vec<ExponentialTail>,
     pieces: Box<dyn MaskDetector>,
 }
 
@@ -39,7 +40,9 @@ impl Evidence {
         let means: Vec<Vec<f64>> =
             surprises.iter().zip(held_out).map(|(own, sample)| means(own, &sample.mask)).collect();
         let n_views = means.first().map_or(0, Vec::len);
-        let tails = (0..n_views).map(|view| Tail::new(means.iter().map(|means| means[view]).collect())).collect();
+        // Without held-out masks there are no views.
+        let tail = |view: usize| ExponentialTail::fit(means.iter().map(|means| means[view]).collect());
+        let tails = (0..n_views).filter_map(tail).collect();
         let run = Run { seed: setup.seed, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
         let pieces = LargestComponent.fit(training, held_out, setup, run)?;
         Ok(Self { tails, pieces })
@@ -74,34 +77,32 @@ impl Evidence {
         }
         (views.iter().sum::<f64>() + pieces, shares.into_iter().map(|share| share as f32).collect())
     }
+}
 
-    /// Puts it into arrays and a document.
-    pub fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
+impl Store for Evidence {
+    /// What the pieces have.
+    type Document = serde_json::Value;
+    /// How many views there are, and what the pieces are told.
+    type Shape = (usize, Setup);
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
         for (view, tail) in self.tails.iter().enumerate() {
-            tensors.put(&tail_name(view), tail.0.clone());
+            tensors.put(&tail_name(view), tail.values().to_vec());
         }
         let mut own = Tensors::default();
-        let pieces = self.pieces.save(&mut own);
+        let pieces = self.pieces.save(&mut own)?;
         tensors.put_under("pieces", own);
-        pieces
+        Ok(pieces)
     }
 
-    /// The way back, for so many views; says what is wrong.
-    pub fn load(
-        pieces: serde_json::Value,
-        n_views: usize,
-        tensors: &mut Tensors,
-        setup: &Setup,
-    ) -> std::result::Result<Self, String> {
+    fn read(pieces: serde_json::Value, (n_views, setup): &Self::Shape, tensors: &mut Tensors) -> Loaded<Self> {
         let tail = |view: usize| {
-            let figures: Vec<f64> = tensors.take_any(&tail_name(view))?;
-            let usable = !figures.is_empty() && figures.is_sorted();
-            usable
-                .then_some(Tail(figures))
-                .ok_or_else(|| format!("tensor `{}` is empty or does not ascend", tail_name(view)))
+            let name = tail_name(view);
+            let tail = ExponentialTail::from_sorted(tensors.take_any(&name)?);
+            Ok(tail.ok_or_else(|| format!("tensor `{name}` is empty or does not ascend"))?)
         };
-        let tails = (0..n_views).map(tail).collect::<std::result::Result<_, String>>()?;
-        let pieces = LargestComponent.load(pieces, &mut tensors.take_under("pieces"), setup)?;
+        let tails = (0..*n_views).map(tail).collect::<Loaded<_>>()?;
+        let pieces = LargestComponent.load(pieces, setup, &mut tensors.take_under("pieces"))?;
         Ok(Self { tails, pieces })
     }
 }
@@ -129,33 +130,6 @@ fn classes(surprises: &[f32], mask: &Mask) -> [Class; 256] {
         class.surprise += f64::from(*surprise);
     }
     classes.map(|class| Class { surprise: class.surprise / class.pixels.max(1) as f64, ..class })
-}
-
-/// −log P(a usual mask is at least as surprising), from the figures of held-out masks, ascending.
-///
-/// Up to nine tenths of them by counting; beyond, where there are too few to count, the tail is taken for exponential with the mean excess of
-/// those above.
-#[derive(Debug, Clone, PartialEq)]
-struct Tail(Vec<f64>);
-
-impl Tail {
-    fn new(mut figures: Vec<f64>) -> Self {
-        figures.sort_unstable_by(f64::total_cmp);
-        Self(figures)
-    }
-
-    fn nats(&self, figure: f64) -> f64 {
-        let n = self.0.len();
-        let top = &self.0[(9 * n / 10).min(n - 1)..];
-        let start = ((n + 1) as f64 / top.len() as f64).ln();
-        if figure < top[0] {
-            let at_least = n - self.0.partition_point(|other| *other < figure);
-            return ((n + 1) as f64 / (at_least + 1) as f64).ln().min(start);
-        }
-        let mean_excess = top.iter().map(|other| other - top[0]).sum::<f64>() / top.len() as f64;
-        // What a damaged network cannot tell lies nowhere, and counts as where the tail starts.
-        start + (figure - top[0]).max(0.0) / mean_excess.max(f64::EPSILON)
-    }
 }
 
 #[cfg(test)]
@@ -191,26 +165,6 @@ mod tests {
             assert_eq!(score, evidence.score(&views, &sample(cells)));
             let sum: f64 = map.iter().map(|share| f64::from(*share)).sum();
             assert!(score > 0.0 && (sum - score).abs() < 1e-5 * score, "{sum} {score}");
-        }
-    }
-
-    #[test]
-    fn an_exponential_tail_comes_back_as_its_own_nats() {
-        // Quantiles of the standard exponential distribution: −log survival is the value itself.
-        let figures = (0..2000).map(|i| -(1.0 - (f64::from(i) + 0.5) / 2000.0).ln()).collect();
-        let tail = Tail::new(figures);
-        for value in [0.5, 2.0, 5.0, 9.0] {
-            assert!((tail.nats(value) - value).abs() < 0.05 * value, "{value}: {}", tail.nats(value));
-        }
-    }
-
-    #[test]
-    fn nats_never_fall() {
-        for figures in [vec![1.0; 20], vec![3.0], (0..40).map(|i| f64::from(i % 3)).collect()] {
-            let tail = Tail::new(figures);
-            let nats: Vec<f64> = (0..100).map(|i| tail.nats(f64::from(i) * 0.05)).collect();
-            assert!(nats.windows(2).all(|pair| pair[0] <= pair[1]) && nats[99].is_finite(), "{nats:?}");
-            assert!(tail.nats(f64::NAN).is_finite());
         }
     }
 }

@@ -6,7 +6,7 @@ use burn_tensor::activation::softmax;
 use burn_tensor::{Device, Tensor};
 
 use crate::ops::{Direction, convolve, normalise, resample};
-use crate::weights::{Plan, Start, Weights};
+use crate::weights::{Plan, WeightStart, Weights};
 
 /// Channels of a group, at the least.
 const PER_GROUP: usize = 4;
@@ -26,23 +26,23 @@ impl Convolution {
     /// One that starts at random, keeping the size of what it is given.
     pub fn new(plan: &mut Plan, side: usize, inputs: usize, outputs: usize) -> Self {
         let inputs = side * side * inputs;
-        Self::starting(plan, inputs, outputs, Start::Normal(1.0 / inputs as f32))
+        Self::starting(plan, inputs, outputs, WeightStart::Normal(1.0 / inputs as f32))
     }
 
     /// One that says 0 at first.
     pub fn silent(plan: &mut Plan, side: usize, inputs: usize, outputs: usize) -> Self {
-        Self::starting(plan, side * side * inputs, outputs, Start::Constant(0.0))
+        Self::starting(plan, side * side * inputs, outputs, WeightStart::Constant(0.0))
     }
 
     /// One without a bias, which starts at random.
     pub fn unbiased(plan: &mut Plan, side: usize, inputs: usize, outputs: usize) -> Self {
         let inputs = side * side * inputs;
-        let weight = plan.add(inputs * outputs, Start::Normal(1.0 / inputs as f32));
+        let weight = plan.add(inputs * outputs, WeightStart::Normal(1.0 / inputs as f32));
         Self { weight, bias: None, inputs, outputs }
     }
 
-    fn starting(plan: &mut Plan, inputs: usize, outputs: usize, start: Start) -> Self {
-        let (weight, bias) = (plan.add(inputs * outputs, start), plan.add(outputs, Start::Constant(0.0)));
+    fn starting(plan: &mut Plan, inputs: usize, outputs: usize, start: WeightStart) -> Self {
+        let (weight, bias) = (plan.add(inputs * outputs, start), plan.add(outputs, WeightStart::Constant(0.0)));
         Self { weight, bias: Some(bias), inputs, outputs }
     }
 
@@ -86,7 +86,7 @@ pub struct Norm {
 impl Norm {
     /// For so many channels: groups of at least four, at most 32 of them.
     pub fn new(plan: &mut Plan, channels: usize) -> Self {
-        let learned = [1.0, 0.0].map(|start| plan.add(channels, Start::Constant(start)));
+        let learned = [1.0, 0.0].map(|start| plan.add(channels, WeightStart::Constant(start)));
         Self { learned: Some(learned), ..Self::fixed(channels) }
     }
 

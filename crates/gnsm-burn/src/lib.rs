@@ -4,7 +4,7 @@
 //! 2. `weights`, `layers`: what networks are made of.
 //! 3. `ncsn`, `efficient`: the score network, and the one of Deep SVDD.
 //! 4. `pictures`: pairs of an image and a mask as numbers; `descent`: how a network learns; `denoiser`: what the score network learns.
-//! 5. `score_matching` with its head in `evidence`, `dsvdd`: the methods, as `gnsm::mask` asks for them.
+//! 5. `score_matching` with its head in `evidence`, `dsvdd`: the methods; `method`: as `gnsm::mask` asks for them.
 //!
 //! Noise, loss, training loop, densities, calibration and model files are the library's.
 
@@ -15,6 +15,7 @@ mod dsvdd;
 mod efficient;
 mod evidence;
 mod layers;
+mod method;
 mod ncsn;
 mod ops;
 mod pictures;
@@ -25,14 +26,15 @@ use burn_tensor::Device;
 use gnsm::mask::{MaskMethod, references};
 
 pub use config::{MaskGnsmConfig, MaskHead};
-pub use dsvdd::{Dsvdd, DsvddConfig};
+pub use dsvdd::{MaskDsvdd, MaskDsvddConfig};
 pub use efficient::EncoderSize;
-pub use ncsn::NetworkSize;
-pub use score_matching::Gnsm;
+pub use method::NetworkMethod;
+pub use ncsn::NcsnSize;
+pub use score_matching::MaskGnsm;
 
 /// All methods for masks with their default settings, the default first; each reads the models of any settings.
 pub fn methods() -> Vec<Box<dyn MaskMethod>> {
-    let mut methods: Vec<Box<dyn MaskMethod>> = vec![Box::new(Gnsm::default()), Box::new(Dsvdd::default())];
+    let mut methods: Vec<Box<dyn MaskMethod>> = vec![Box::new(MaskGnsm::default()), Box::new(MaskDsvdd::default())];
     methods.extend(references());
     methods
 }

@@ -22,7 +22,7 @@ const FOURIER_SCALE: f32 = 16.0;
 /// The size of the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NetworkSize {
+pub struct NcsnSize {
     /// Channels where the picture has its full size.
     pub channels: usize,
     /// Channels at each size, from the full one to the smallest, as a multiple of that; each size is half the one before.
@@ -33,7 +33,7 @@ pub struct NetworkSize {
     pub fold: usize,
 }
 
-impl NetworkSize {
+impl NcsnSize {
     /// Checks it for pictures of this side.
     pub fn validate(&self, side: usize) -> Result<()> {
         if !(1..=1024).contains(&self.channels) {
@@ -110,7 +110,7 @@ impl Stage {
 
 impl Ncsn {
     /// For square pictures of this side with so many channels in and out.
-    pub fn new(size: &NetworkSize, side: usize, inputs: usize, outputs: usize) -> Self {
+    pub fn new(size: &NcsnSize, side: usize, inputs: usize, outputs: usize) -> Self {
         let mut plan = Plan::default();
         let (side, folded) = (side / size.fold, size.fold * size.fold);
         let (inputs, outputs) = (inputs * folded, outputs * folded);

@@ -10,24 +10,24 @@
 
 use gnsm::internals::columns::Layout;
 use gnsm::internals::density::{Density, Standardizer};
-use gnsm::internals::files::Tensors;
+use gnsm::internals::files::{Loaded, Store, Tensors};
 use gnsm::internals::math::{exp, ln, simd, stream};
-use gnsm::internals::noise::objective::{Loss, Parameterisation};
-use gnsm::internals::noise::{Levels, concrete};
+use gnsm::internals::noise::{Levels, Loss, Parameterisation, concrete};
 use gnsm::internals::score_matching::{DensityKind, NormsHead, NormsOfRows};
 use gnsm::internals::train::{Run, TrainingConfig, train};
-use gnsm::mask::{Grid, MaskDetector, MaskMethod, Sample, Setup};
+use gnsm::mask::{Grid, MaskDetector, Sample, Setup};
 use gnsm::{CurvePoint, Ending, Result, Watcher};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{MaskGnsmConfig, MaskHead};
-use crate::denoiser::{Denoiser, Noisy, Presenter};
+use crate::denoiser::{MaskDenoising, Noisy, Presenter};
 use crate::descent::Descent;
 use crate::device;
 use crate::evidence::Evidence;
+use crate::method::{NetworkMethod, NetworkSettings};
 use crate::ncsn::Ncsn;
-use crate::pictures::{Picture, check_images, checked_side};
+use crate::pictures::{Picture, checked_side};
 use crate::weights::{Weights, floats};
 
 /// The name of the random stream of scoring.
@@ -38,14 +38,11 @@ const MOST_NORMS: usize = 512;
 const AT_A_TIME: usize = 8;
 
 /// The method with its settings.
-#[derive(Debug, Clone, Default)]
-pub struct Gnsm {
-    /// The settings.
-    pub config: MaskGnsmConfig,
-}
+pub type MaskGnsm = NetworkMethod<MaskGnsmConfig>;
 
+/// A trained network and its head.
 #[derive(Debug)]
-struct Fitted {
+pub struct FittedMaskGnsm {
     machine: Machine,
     parameters: Vec<f32>,
     head: FittedHead,
@@ -59,9 +56,10 @@ enum FittedHead {
     Norms(Box<NormsHead>),
 }
 
-#[derive(Serialize, Deserialize)]
+/// What is stored as JSON.
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredMaskGnsm {
     config: MaskGnsmConfig,
     curve: Vec<CurvePoint>,
     ending: Ending,
@@ -181,30 +179,16 @@ impl Machine {
     }
 }
 
-impl MaskMethod for Gnsm {
-    fn name(&self) -> &'static str {
-        "gnsm"
+impl NetworkSettings for MaskGnsmConfig {
+    const NAME: &'static str = "gnsm";
+    type Fitted = FittedMaskGnsm;
+
+    fn size(&self) -> u32 {
+        self.size
     }
 
-    fn default_size(&self) -> Option<u32> {
-        Some(self.config.size)
-    }
-
-    fn needs_images(&self) -> bool {
-        true
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self.config)
-    }
-
-    fn set(&mut self, settings: serde_json::Value) -> std::result::Result<(), String> {
-        self.config = serde_json::from_value(settings).map_err(|error| error.to_string())?;
-        Ok(())
-    }
-
-    fn training(&self) -> Option<&TrainingConfig> {
-        Some(&self.config.training)
+    fn training(&self) -> &TrainingConfig {
+        &self.training
     }
 
     fn fit(
@@ -213,14 +197,13 @@ impl MaskMethod for Gnsm {
         validation: &[Sample],
         setup: &Setup,
         mut run: Run<'_>,
-    ) -> Result<Box<dyn MaskDetector>> {
-        check_images(&[training, validation])?;
-        let machine = Machine::new(&self.config, setup)?;
+    ) -> Result<FittedMaskGnsm> {
+        let machine = Machine::new(self, setup)?;
         let config = &machine.config.training;
         let loss = machine.loss();
         let parameters = machine.network.plan().start(run.seed);
         let seed = run.seed;
-        let denoiser = Denoiser {
+        let denoising = MaskDenoising {
             presenter: machine.presenter(&loss),
             training,
             validation: &validation[..validation.len().min(config.validation_rows)],
@@ -229,7 +212,7 @@ impl MaskMethod for Gnsm {
             hidden: config.hidden,
             device: device().autodiff(),
         };
-        let mut learner = Descent::new(denoiser, parameters);
+        let mut learner = Descent::new(denoising, parameters);
         let trained = train(&mut learner, config, training.len(), &mut run)?;
         let weights = machine.weights(&trained.parameters);
         let head = match machine.config.head {
@@ -257,35 +240,39 @@ impl MaskMethod for Gnsm {
             }
         };
         let (curve, ending) = (trained.curve, trained.ending);
-        Ok(Box::new(Fitted { machine, parameters: trained.parameters, head, curve, ending }))
+        Ok(FittedMaskGnsm { machine, parameters: trained.parameters, head, curve, ending })
+    }
+}
+
+impl Store for FittedMaskGnsm {
+    type Document = StoredMaskGnsm;
+    type Shape = Setup;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredMaskGnsm> {
+        tensors.put("parameters", self.parameters.clone());
+        let (evidence, norms) = match &self.head {
+            FittedHead::Evidence(head) => (Some(head.write(tensors)?), None),
+            FittedHead::Norms(head) => (None, Some(head.write(tensors)?)),
+        };
+        let (config, curve) = (self.machine.config.clone(), self.curve.clone());
+        Ok(StoredMaskGnsm { config, curve, ending: self.ending, evidence, norms })
     }
 
-    fn load(
-        &self,
-        content: serde_json::Value,
-        tensors: &mut Tensors,
-        setup: &Setup,
-    ) -> std::result::Result<Box<dyn MaskDetector>, String> {
-        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        let machine = Machine::new(&stored.config, setup).map_err(|error| error.to_string())?;
+    fn read(stored: StoredMaskGnsm, setup: &Setup, tensors: &mut Tensors) -> Loaded<Self> {
+        let machine = Machine::new(&stored.config, setup)?;
         let parameters = tensors.take("parameters", machine.network.plan().total())?;
         let n_levels = machine.levels.count();
         let head = match (stored.config.head, stored.evidence, stored.norms) {
             (MaskHead::Evidence, Some(evidence), None) => {
-                FittedHead::Evidence(Evidence::load(evidence, 1 + n_levels, tensors, setup)?)
+                FittedHead::Evidence(Evidence::read(evidence, &(1 + n_levels, *setup), tensors)?)
             }
-            (MaskHead::Norms, None, Some((standardizer, density))) => {
-                standardizer.validate()?;
-                density.validate()?;
-                if standardizer.dimension() != n_levels || density.dimension() != n_levels {
-                    return Err("the density and the levels do not fit together".into());
-                }
-                let mean_norms = tensors.take("mean_norms", n_levels * machine.side * machine.side)?;
-                FittedHead::Norms(Box::new(NormsHead { standardizer, density, mean_norms }))
+            (MaskHead::Norms, None, Some(norms)) => {
+                let shape = [n_levels, machine.side * machine.side];
+                FittedHead::Norms(Box::new(NormsHead::read(norms, &shape, tensors)?))
             }
             _ => return Err("the head and the settings do not fit together".into()),
         };
-        Ok(Box::new(Fitted { machine, parameters, head, curve: stored.curve, ending: stored.ending }))
+        Ok(Self { machine, parameters, head, curve: stored.curve, ending: stored.ending })
     }
 }
 
@@ -305,7 +292,7 @@ fn measure(
     }
 }
 
-impl MaskDetector for Fitted {
+impl MaskDetector for FittedMaskGnsm {
     fn score(&self, samples: &[Sample]) -> Vec<f64> {
         let weights = self.machine.weights(&self.parameters);
         let pixels = self.machine.side * self.machine.side;
@@ -342,21 +329,7 @@ impl MaskDetector for Fitted {
         Some((&self.curve, self.ending))
     }
 
-    fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
-        tensors.put("parameters", self.parameters.clone());
-        let (evidence, norms) = match &self.head {
-            FittedHead::Evidence(head) => (Some(head.save(tensors)), None),
-            FittedHead::Norms(head) => {
-                tensors.put("mean_norms", head.mean_norms.clone());
-                (None, Some((head.standardizer.clone(), head.density.clone())))
-            }
-        };
-        serde_json::json!(Stored {
-            config: self.machine.config.clone(),
-            curve: self.curve.clone(),
-            ending: self.ending,
-            evidence,
-            norms,
-        })
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+        Store::save(self, tensors)
     }
 }

@@ -5,7 +5,7 @@ use gnsm::internals::math::{fill_normal, stream};
 
 /// How a weight starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Start {
+pub enum WeightStart {
     /// Normal numbers of this variance.
     Normal(f32),
     /// One value everywhere.
@@ -15,12 +15,12 @@ pub enum Start {
 /// What a network's weights are; each is known by its place.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    weights: Vec<(usize, Start)>,
+    weights: Vec<(usize, WeightStart)>,
 }
 
 impl Plan {
     /// One more weight of so many numbers; returns its place.
-    pub fn add(&mut self, length: usize, start: Start) -> usize {
+    pub fn add(&mut self, length: usize, start: WeightStart) -> usize {
         self.weights.push((length, start));
         self.weights.len() - 1
     }
@@ -40,8 +40,8 @@ impl Plan {
             let own;
             (own, rest) = rest.split_at_mut(*length);
             match start {
-                Start::Constant(value) => own.fill(*value),
-                Start::Normal(variance) => {
+                WeightStart::Constant(value) => own.fill(*value),
+                WeightStart::Normal(variance) => {
                     fill_normal(&mut stream(seed, START, place as u64, 0), own);
                     for value in own {
                         *value *= variance.sqrt();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gnsm::internals::train::{Run, Saver, TrainingState};
 use gnsm::mask::{Grid, MaskFitOptions, MaskFolder, MaskMethod, MaskModel, Preparation, Sample, Setup};
 use gnsm::{Silent, Watcher};
-use gnsm_burn::{Dsvdd, Gnsm, MaskGnsmConfig, NetworkSize, methods};
+use gnsm_burn::{MaskDsvdd, MaskGnsm, MaskGnsmConfig, NcsnSize, methods};
 
 const SIDE: usize = 16;
 
@@ -23,21 +23,21 @@ fn pair(index: usize, class: u8, moved: usize) -> Sample {
 
 fn small_methods() -> Vec<Box<dyn MaskMethod>> {
     let mut config = MaskGnsmConfig::fast();
-    config.network = NetworkSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
+    config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
     config.training.steps = 60;
     config.training.validate_every = 20;
     config.training.batch = 8;
     config.levels.count = 3;
     let mut norms = config.clone().with_paper_head();
     norms.levels.count = 3;
-    let mut dsvdd = Dsvdd::default();
+    let mut dsvdd = MaskDsvdd::default();
     dsvdd.config.network.channels = vec![8, 8];
     dsvdd.config.network.blocks = vec![1, 1];
     dsvdd.config.network.fused = 1;
     dsvdd.config.network.code = 8;
     dsvdd.config.training.steps = 20;
     dsvdd.config.training.validate_every = 10;
-    vec![Box::new(Gnsm { config }), Box::new(Gnsm { config: norms }), Box::new(dsvdd)]
+    vec![Box::new(MaskGnsm { config }), Box::new(MaskGnsm { config: norms }), Box::new(dsvdd)]
 }
 
 fn preparation() -> Preparation {
@@ -104,9 +104,9 @@ fn every_pixel_has_its_share_of_the_score() {
 #[test]
 fn gnsm_learns_where_squares_belong() {
     let mut config = MaskGnsmConfig::fast();
-    config.network = NetworkSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
+    config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
     config.training.steps = 250;
-    let model = fit(&Gnsm { config });
+    let model = fit(&MaskGnsm { config });
     let (curve, _) = model.detector().training().expect("a curve");
     assert!(curve.last().expect("a point").validation < 0.7 * curve[0].validation, "{curve:?}");
     let right: Vec<Sample> = (60..80).map(|i| pair(i, 1 + (i % 2) as u8, 0)).collect();
@@ -195,10 +195,10 @@ fn real_pairs_are_read_and_scored() {
     let preparation = Preparation { size: Some(32), ..Preparation::default() };
     let samples = preparation.read(&pairs, &names[..40]).into_iter().map(|sample| sample.expect("a pair")).collect();
     let mut config = MaskGnsmConfig::fast();
-    config.network = NetworkSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 2 };
+    config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 2 };
     config.training.steps = 20;
     let options = MaskFitOptions::default();
-    let model = MaskModel::fit(samples, preparation, &Gnsm { config }, &options, &mut Silent).expect("a model");
+    let model = MaskModel::fit(samples, preparation, &MaskGnsm { config }, &options, &mut Silent).expect("a model");
     for scored in model.score(&pairs, &names[40..44]) {
         assert!(scored.expect("a score").score.is_finite());
     }

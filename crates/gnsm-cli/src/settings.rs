@@ -191,7 +191,7 @@ mod tests {
     fn what_is_not_set_can_be_set() -> Result<()> {
         let weights = "head.weights = { values = 0.0, doubt = 0.5, residual = 0.5, patterns = 0.0 }";
         let expected =
-            gnsm::internals::score_matching::Weights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
+            gnsm::internals::score_matching::EvidenceWeights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
         assert_eq!(changed(GnsmConfig::fast(), weights)?.head, Head::Evidence { weights: Some(expected) });
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::kernel::{Block, Kernel};
+use super::kernel::{Kernel, Numbers};
 use super::product::{Product, Read};
 
 /// Numbers of a gathered band, about: half a megabyte.
@@ -16,7 +16,7 @@ const PARTS: usize = 8;
 
 /// Convolution with a square window, stride 1.
 #[derive(Debug, Clone, Copy)]
-pub struct Convolution {
+pub struct ConvolutionKernel {
     pub side: usize,
 }
 
@@ -30,7 +30,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(block: Block<'_>) -> Self {
+    fn of(block: Numbers<'_>) -> Self {
         let [images, height, width, channels] = *block.shape else { unreachable!("pictures have four axes") };
         Self { images, height, width, channels }
     }
@@ -40,8 +40,8 @@ impl Sizes {
     }
 }
 
-impl Kernel<3> for Convolution {
-    fn forward(self, [x, weight, bias]: [Block<'_>; 3]) -> (Vec<f32>, Vec<usize>) {
+impl Kernel<3> for ConvolutionKernel {
+    fn forward(self, [x, weight, bias]: [Numbers<'_>; 3]) -> (Vec<f32>, Vec<usize>) {
         let (sizes, outputs) = (Sizes::of(x), weight.shape[1]);
         let own_bias = bias.shape[0] > 1;
         let y = self.run(x.values, sizes, weight.values, outputs, |image| {
@@ -51,7 +51,12 @@ impl Kernel<3> for Convolution {
         (y, vec![sizes.images, sizes.height, sizes.width, outputs])
     }
 
-    fn backward(self, [x, weight, bias]: [Block<'_>; 3], gradient: &[f32], wanted: [bool; 3]) -> [Option<Vec<f32>>; 3] {
+    fn backward(
+        self,
+        [x, weight, bias]: [Numbers<'_>; 3],
+        gradient: &[f32],
+        wanted: [bool; 3],
+    ) -> [Option<Vec<f32>>; 3] {
         let (sizes, outputs) = (Sizes::of(x), weight.shape[1]);
         let d_x = wanted[0].then(|| {
             let turned = self.turned(weight.values, sizes.channels, outputs);
@@ -73,7 +78,7 @@ impl Kernel<3> for Convolution {
     }
 }
 
-impl Convolution {
+impl ConvolutionKernel {
     fn run<'b>(
         self,
         x: &[f32],

@@ -13,7 +13,7 @@ use burn_tensor::{DType, Shape, Tensor, TensorData};
 
 /// Numbers and how they lie: the last axis runs fastest.
 #[derive(Debug, Clone, Copy)]
-pub struct Block<'a> {
+pub struct Numbers<'a> {
     pub values: &'a [f32],
     pub shape: &'a [usize],
 }
@@ -21,10 +21,10 @@ pub struct Block<'a> {
 /// An operation with N inputs and one output.
 pub trait Kernel<const N: usize>: Copy + Debug + Send + 'static {
     /// The output and its shape.
-    fn forward(self, inputs: [Block<'_>; N]) -> (Vec<f32>, Vec<usize>);
+    fn forward(self, inputs: [Numbers<'_>; N]) -> (Vec<f32>, Vec<usize>);
 
     /// The gradient of each input that is wanted, from the output's.
-    fn backward(self, inputs: [Block<'_>; N], gradient: &[f32], wanted: [bool; N]) -> [Option<Vec<f32>>; N];
+    fn backward(self, inputs: [Numbers<'_>; N], gradient: &[f32], wanted: [bool; N]) -> [Option<Vec<f32>>; N];
 }
 
 /// An input of a kernel.
@@ -91,13 +91,13 @@ impl<K: Kernel<N>, const N: usize> Backward<Flex, N> for Gradient<K> {
     }
 }
 
-fn with_blocks<R, const N: usize>(tensors: &[FlexTensor; N], work: impl FnOnce([Block<'_>; N]) -> R) -> R {
+fn with_blocks<R, const N: usize>(tensors: &[FlexTensor; N], work: impl FnOnce([Numbers<'_>; N]) -> R) -> R {
     work(tensors.each_ref().map(block))
 }
 
-fn block(tensor: &FlexTensor) -> Block<'_> {
+fn block(tensor: &FlexTensor) -> Numbers<'_> {
     assert_eq!(tensor.dtype(), DType::F32, "networks are in single precision");
-    Block { values: tensor.storage::<f32>(), shape: tensor.layout().shape() }
+    Numbers { values: tensor.storage::<f32>(), shape: tensor.layout().shape() }
 }
 
 fn tensor_of(values: Vec<f32>, shape: &[usize]) -> FlexTensor {

@@ -12,15 +12,13 @@ mod group_norm;
 mod kernel;
 mod product;
 mod resampling;
-#[cfg(test)]
-mod tests;
 
 use burn_tensor::Tensor;
 use burn_tensor::activation::silu;
 use burn_tensor::module::{conv_transpose2d, conv2d};
 use burn_tensor::ops::{ConvOptions, ConvTransposeOptions};
 
-use convolution::Convolution;
+use convolution::ConvolutionKernel;
 use group_norm::GroupNorm;
 use kernel::apply;
 pub use resampling::Direction;
@@ -33,7 +31,7 @@ pub fn convolve(x: Tensor<4>, weight: Tensor<2>, bias: Tensor<2>) -> Tensor<4> {
     let [_, _, _, inputs] = x.dims();
     let side = if weight.dims()[0] == inputs { 1 } else { 3 };
     if kernel::runs_on(&x) {
-        return apply(Convolution { side }, [x.into(), weight.into(), bias.into()]);
+        return apply(ConvolutionKernel { side }, [x.into(), weight.into(), bias.into()]);
     }
     convolve_by_burn(x, weight, bias, side)
 }
@@ -88,3 +86,6 @@ fn resample_by_burn(x: Tensor<4>, direction: Direction) -> Tensor<4> {
     };
     y.permute([0, 2, 3, 1])
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 use gnsm::internals::math::simd;
 use rayon::prelude::*;
 
-use super::kernel::{Block, Kernel};
+use super::kernel::{Kernel, Numbers};
 
 /// The weights along an axis.
 pub const FILTER: [f32; 4] = [0.125, 0.375, 0.375, 0.125];
@@ -27,7 +27,7 @@ pub struct Resampling {
 }
 
 impl Kernel<1> for Resampling {
-    fn forward(self, [x]: [Block<'_>; 1]) -> (Vec<f32>, Vec<usize>) {
+    fn forward(self, [x]: [Numbers<'_>; 1]) -> (Vec<f32>, Vec<usize>) {
         let [images, height, width, channels] = *x.shape else { unreachable!("pictures have four axes") };
         match self.direction {
             Direction::Down => {
@@ -39,7 +39,7 @@ impl Kernel<1> for Resampling {
         }
     }
 
-    fn backward(self, [x]: [Block<'_>; 1], gradient: &[f32], wanted: [bool; 1]) -> [Option<Vec<f32>>; 1] {
+    fn backward(self, [x]: [Numbers<'_>; 1], gradient: &[f32], wanted: [bool; 1]) -> [Option<Vec<f32>>; 1] {
         let [_, height, width, channels] = *x.shape else { unreachable!("pictures have four axes") };
         [wanted[0].then(|| match self.direction {
             Direction::Down => up(gradient, height / 2, width / 2, channels, 1.0),

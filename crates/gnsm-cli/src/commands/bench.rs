@@ -6,7 +6,7 @@ use anyhow::{Error, Result};
 use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
 use gnsm_bench::{masks, tabular};
-use gnsm_burn::{Gnsm, MaskGnsmConfig};
+use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
@@ -81,7 +81,7 @@ fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
 
 fn mask_method(name: &str, most: Option<NonZeroU64>) -> Result<Box<dyn MaskMethod>> {
     let mut method = match name {
-        PAPER_HEAD => Box::new(Gnsm { config: MaskGnsmConfig::fast().with_paper_head() }),
+        PAPER_HEAD => Box::new(MaskGnsm { config: MaskGnsmConfig::fast().with_paper_head() }),
         _ => method_named(gnsm_burn::methods(), name)?,
     };
     if let (Some(most), Some(training)) = (most, method.training()) {

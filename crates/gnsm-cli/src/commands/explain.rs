@@ -22,9 +22,7 @@ const ROUNDING: f64 = 1e-9;
 pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
     let model = Model::load(&arguments.model)?;
     let Some(row) = read_row(arguments, &model, console)? else { return Ok(Outcome::Interrupted) };
-    let (Some(Scored { score, p_value }), Some(explanation)) =
-        (model.score(&row)?.pop(), model.explain(&row, &[0], usize::MAX)?.pop())
-    else {
+    let Some((Scored { score, p_value }, explanation)) = model.score_and_explain(&row, usize::MAX)?.pop() else {
         bail!("row {} could not be scored", arguments.row);
     };
     let sum = explanation.base + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();

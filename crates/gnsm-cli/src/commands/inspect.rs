@@ -6,7 +6,7 @@ use gnsm::internals::decision::short;
 use gnsm::internals::files;
 use gnsm::internals::method::Fitted;
 use gnsm::internals::noise::Levels;
-use gnsm::internals::score_matching::Weights;
+use gnsm::internals::score_matching::EvidenceWeights;
 use gnsm::mask::MaskModel;
 use gnsm::{Calibration, ColumnSchema, CurvePoint, Ending, Kind, Method, Model};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     if let Some((curve, ending)) = model.fitted().training() {
         page += &training_section(curve, ending, model.fitted().warning());
     }
-    if let Some(Weights { values, doubt, residual, patterns }) = weights(model.fitted()) {
+    if let Some(EvidenceWeights { values, doubt, residual, patterns }) = weights(model.fitted()) {
         page += &title("What the score is made of");
         let names = ["how rare the values are", "how the columns go together", "how rows come in patterns"];
         let lines = names
@@ -182,7 +182,7 @@ pub fn calibration_json(calibration: &Calibration) -> Value {
     })
 }
 
-fn weights(fitted: &Fitted) -> Option<Weights> {
+fn weights(fitted: &Fitted) -> Option<EvidenceWeights> {
     match fitted {
         Fitted::Gnsm(gnsm) => gnsm.weights(),
         _ => None,

@@ -92,19 +92,13 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
 
 /// Records of a batch whose first row is `first_row` of the file; not yet flagged.
 fn score(model: &Model, batch: &Table, n_reasons: usize, first_row: u64) -> Result<Vec<Record>> {
-    let scores = model.score(batch)?;
-    let mut records: Vec<Record> = scores
-        .into_iter()
-        .zip(first_row..)
-        .map(|(Scored { score, p_value }, row)| Record { row, score, p_value, anomaly: false, reasons: Vec::new() })
-        .collect();
-    if n_reasons > 0 {
-        let all: Vec<usize> = (0..batch.n_rows()).collect();
-        for (record, explanation) in records.iter_mut().zip(model.explain(batch, &all, n_reasons)?) {
-            record.reasons = explanation.reasons;
-        }
+    let record = |(row, Scored { score, p_value }, reasons)| Record { row, score, p_value, anomaly: false, reasons };
+    if n_reasons == 0 {
+        let scores = (first_row..).zip(model.score(batch)?);
+        return Ok(scores.map(|(row, scored)| record((row, scored, Vec::new()))).collect());
     }
-    Ok(records)
+    let explained = (first_row..).zip(model.score_and_explain(batch, n_reasons)?);
+    Ok(explained.map(|(row, (scored, explanation))| record((row, scored, explanation.reasons))).collect())
 }
 
 fn without_rows(reader: &TableReader, path: &Path) -> String {

@@ -76,24 +76,25 @@ const ROUNDING: f64 = 1e-5;
 /// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
 const BLOCK: usize = 1024;
 
-/// Explains encoded rows by `most` reasons each, each distinct row once; `sources` says which row of the table each one is.
-pub(crate) fn explain(
+/// Scores encoded rows and explains them by `most` reasons each, each distinct row once; `sources` says which row of the table
+/// each one is.
+pub(crate) fn score_and_explain(
     encoder: &Encoder,
     detector: &dyn Detector,
     table: &Table,
     rows: &Encoded,
     sources: &[usize],
     most: usize,
-) -> Vec<Explanation> {
+) -> Vec<(f64, Explanation)> {
     let (firsts, of_row) = rows.distinct();
     let mut repetitions: Vec<Vec<usize>> = vec![Vec::new(); firsts.len()];
     for (place, &which) in of_row.iter().enumerate() {
         repetitions[which as usize].push(place);
     }
-    let mut explanations: Vec<Option<Explanation>> = vec![None; rows.n_rows()];
+    let mut explanations: Vec<Option<(f64, Explanation)>> = vec![None; rows.n_rows()];
     for (block, repetitions) in firsts.chunks(BLOCK).zip(repetitions.chunks(BLOCK)) {
         let rows = &rows.select(block);
-        let split = detector.split(rows);
+        let (scores, split) = detector.score_and_split(rows);
         let strongest: Vec<Vec<Strong>> = (0..rows.n_rows()).map(|row| strongest(encoder, &split, row, most)).collect();
         let mut asked = vec![false; split.parts.len()];
         for (strongest, asked) in strongest.iter().zip(asked.chunks_exact_mut(split.n_cells.max(1))) {
@@ -109,7 +110,7 @@ pub(crate) fn explain(
             for &place in places {
                 let view = RowView { encoder, table, rows, row, source: sources[place], expected: expected.as_ref() };
                 let reasons = strongest[row].iter().map(|strong| view.reason(strong)).collect();
-                explanations[place] = Some(Explanation { score, base, reasons });
+                explanations[place] = Some((scores[row], Explanation { score, base, reasons }));
             }
         }
     }

@@ -24,6 +24,8 @@ mod selection;
 mod kernel;
 mod neighbours;
 
+mod tails;
+
 use serde::{Deserialize, Serialize};
 
 pub use em::MixtureConfig;
@@ -35,6 +37,7 @@ pub use selection::{Criterion, SelectionConfig};
 pub(crate) use sparse::ByColumn;
 pub use sparse::SparseRows;
 pub use standardizer::Standardizer;
+pub use tails::{ExponentialTail, HeavyTail, TwoSidedTail};
 
 /// A fitted density of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

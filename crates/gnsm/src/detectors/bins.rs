@@ -16,23 +16,23 @@ const MARGIN: f64 = 1.0;
 /// The bins of every number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Bins {
-    numbers: Vec<NumberBins>,
+pub(super) struct DecileBins {
+    numbers: Vec<Deciles>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NumberBins {
+struct Deciles {
     /// Where each bin but the first starts, ascending.
     starts: Vec<f64>,
     /// The smallest and the largest number; `None` where all are missing.
     range: Option<[f64; 2]>,
 }
 
-impl Bins {
+impl DecileBins {
     /// Learns bins from distinct rows and their counts.
     pub fn fit(layout: &Layout, rows: &Encoded, counts: &[f64]) -> Self {
-        Self { numbers: (0..layout.n_numbers()).map(|number| NumberBins::fit(number, rows, counts)).collect() }
+        Self { numbers: (0..layout.n_numbers()).map(|number| Deciles::fit(number, rows, counts)).collect() }
     }
 
     /// The number of categories of each cell.
@@ -48,7 +48,7 @@ impl Bins {
         categories.extend_from_slice(codes);
     }
 
-    /// [`Bins::categories`] of all rows.
+    /// [`DecileBins::categories`] of all rows.
     pub fn all_categories(&self, layout: &Layout, rows: &Encoded) -> Vec<u32> {
         let mut all = Vec::with_capacity(rows.n_rows() * layout.n_cells());
         let mut categories = Vec::new();
@@ -61,7 +61,7 @@ impl Bins {
 
     /// Checks bins that came from a file; says what is wrong.
     pub fn validate(&self, layout: &Layout) -> Result<(), String> {
-        let ascending = |bins: &NumberBins| bins.starts.windows(2).all(|pair| pair[0] < pair[1]);
+        let ascending = |bins: &Deciles| bins.starts.windows(2).all(|pair| pair[0] < pair[1]);
         if self.numbers.len() != layout.n_numbers() || !self.numbers.iter().all(ascending) {
             return Err("the bins do not fit the numbers".into());
         }
@@ -69,7 +69,7 @@ impl Bins {
     }
 }
 
-impl NumberBins {
+impl Deciles {
     fn fit(number: usize, rows: &Encoded, counts: &[f64]) -> Self {
         let all = counts.iter().enumerate().map(|(row, count)| (f64::from(rows.numbers(row)[number]), *count));
         let mut counted: Vec<(f64, f64)> = all.filter(|(value, _)| !value.is_nan()).collect();
@@ -109,7 +109,7 @@ mod tests {
         let layout = Layout::new(1, vec![2]);
         let values: Vec<f32> = (0..100).map(|row| if row < 40 { 0.0 } else { row as f32 / 10.0 }).collect();
         let rows = Encoded::new(101, vec![0; 101], values.into_iter().chain([f32::NAN]).collect());
-        let bins = Bins::fit(&layout, &rows, &[1.0; 101]);
+        let bins = DecileBins::fit(&layout, &rows, &[1.0; 101]);
         assert_eq!(bins.numbers[0].range, Some([0.0, f64::from(9.9_f32)]));
         let category = |value: f32| bins.numbers[0].category(value);
         let mut sizes = vec![0; bins.sizes(&layout)[0]];

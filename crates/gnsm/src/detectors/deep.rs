@@ -13,10 +13,10 @@
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::places;
+use super::{Split, places};
 use crate::columns::{Encoded, Layout, UNSEEN};
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Tensors};
 use crate::math::stream;
 use crate::network::{
     Activation, Layer, Optimiser, OptimiserConfig, Stack, StackReader, StackTile, StackTrainer, TILE,
@@ -167,12 +167,14 @@ impl Inputs {
         }
     }
 
-    pub fn save(&self, tensors: &mut Tensors) {
+    /// Puts the scales into a file.
+    pub fn put(&self, tensors: &mut Tensors) {
         tensors.put("inputs.shift", self.shift.clone());
         tensors.put("inputs.scale", self.scale.clone());
     }
 
-    pub fn load(layout: &Layout, tensors: &mut Tensors) -> std::result::Result<Self, String> {
+    /// Takes what [`Inputs::put`] put into a file.
+    pub fn take(layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
         let width = layout.width();
         let (shift, scale) = (tensors.take("inputs.shift", width)?, tensors.take("inputs.scale", width)?);
         Ok(Self { layout: layout.clone(), shift, scale })
@@ -312,21 +314,25 @@ pub(super) fn parts(
     parts
 }
 
-/// Adds to the parts of cells that hold an unseen category.
-pub(super) fn add_unseen(parts: &mut [f64], layout: &Layout, rows: &Encoded, amount: f64) {
-    for (row, parts) in parts.chunks_exact_mut(layout.n_cells()).enumerate() {
+/// Adds `amount` to the score of each row for every unseen category.
+pub(super) fn add_unseen(scores: &mut [f64], rows: &Encoded, amount: f64) {
+    for (row, score) in scores.iter_mut().enumerate() {
+        *score += rows.codes(row).iter().filter(|code| **code == UNSEEN).count() as f64 * amount;
+    }
+}
+
+/// Scores that [`add_unseen`] was added to, taken apart: its amounts go to the cells, and what the parts leave of the score to the base.
+pub(super) fn split(scores: &[f64], mut parts: Vec<f64>, layout: &Layout, rows: &Encoded, amount: f64) -> Split {
+    let n_cells = layout.n_cells();
+    for (row, parts) in parts.chunks_exact_mut(n_cells).enumerate() {
         for (part, code) in parts[layout.n_numbers()..].iter_mut().zip(rows.codes(row)) {
             if *code == UNSEEN {
                 *part += amount;
             }
         }
     }
-}
-
-/// What the parts leave of the scores.
-pub(super) fn bases(scores: &[f64], parts: &[f64], n_cells: usize) -> Vec<f64> {
     let rest = |(score, parts): (&f64, &[f64])| score - parts.iter().sum::<f64>();
-    scores.iter().zip(parts.chunks_exact(n_cells)).map(rest).collect()
+    Split { base: scores.iter().zip(parts.chunks_exact(n_cells)).map(rest).collect(), parts, n_cells }
 }
 
 #[cfg(test)]

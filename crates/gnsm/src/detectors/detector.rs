@@ -1,6 +1,11 @@
 //! What every detector can do.
 
-use crate::columns::Encoded;
+use rayon::prelude::*;
+
+use crate::columns::{Encoded, Layout};
+
+/// Rows that a thread takes at a time.
+pub(super) const ROWS_PER_TASK: usize = 256;
 
 /// A fitted detector.
 pub trait Detector: Send + Sync {
@@ -9,6 +14,11 @@ pub trait Detector: Send + Sync {
 
     /// Each row's score as a base and a part for each cell; they sum to the score.
     fn split(&self, rows: &Encoded) -> Split;
+
+    /// [`Self::score`] and [`Self::split`] with the same bits, in one pass where that saves work.
+    fn score_and_split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
+        (self.score(rows), self.split(rows))
+    }
 
     /// What was expected in the cells that are `asked` about, [rows, cells], if the method can say; what it says of other cells is of no use.
     fn expected(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
@@ -40,6 +50,60 @@ impl Split {
     /// The parts of a row.
     pub fn parts(&self, row: usize) -> &[f64] {
         &self.parts[row * self.n_cells..][..self.n_cells]
+    }
+
+    /// The base and all parts of each row, summed.
+    pub fn sums(&self) -> Vec<f64> {
+        self.base.iter().enumerate().map(|(row, base)| base + self.parts(row).iter().sum::<f64>()).collect()
+    }
+}
+
+/// A detector whose score is a base and a part for each cell of the row.
+pub trait ScoreByCell: Send + Sync {
+    /// The shape of the rows.
+    fn layout(&self) -> &Layout;
+
+    /// Writes the part of each cell, numbers first, then groups; returns the base.
+    fn split_row(&self, codes: &[u32], numbers: &[f32], parts: &mut [f64]) -> f64;
+
+    /// The score of each row by a shorter way than the sum of its cells, if there is one.
+    fn scores(&self, _rows: &Encoded) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// What was expected in each cell, if the method can say.
+    fn expected_cells(&self, _rows: &Encoded) -> Option<Expected> {
+        None
+    }
+}
+
+impl<T: ScoreByCell> Detector for T {
+    fn score(&self, rows: &Encoded) -> Vec<f64> {
+        let row_score = |parts: &mut Vec<f64>, row: usize| {
+            parts.fill(0.0);
+            self.split_row(rows.codes(row), rows.numbers(row), parts) + parts.iter().sum::<f64>()
+        };
+        let zeros = || vec![0.0; self.layout().n_cells()];
+        let by_cell =
+            || (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK).map_init(zeros, row_score).collect();
+        self.scores(rows).unwrap_or_else(by_cell)
+    }
+
+    fn split(&self, rows: &Encoded) -> Split {
+        let n_cells = self.layout().n_cells();
+        let mut parts = vec![0.0; rows.n_rows() * n_cells];
+        let split_row = |(row, parts): (usize, &mut [f64])| self.split_row(rows.codes(row), rows.numbers(row), parts);
+        let base = parts.par_chunks_mut(n_cells).enumerate().with_min_len(ROWS_PER_TASK).map(split_row).collect();
+        Split { base, parts, n_cells }
+    }
+
+    fn score_and_split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
+        let split = self.split(rows);
+        (self.scores(rows).unwrap_or_else(|| split.sums()), split)
+    }
+
+    fn expected(&self, rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
+        self.expected_cells(rows)
     }
 }
 

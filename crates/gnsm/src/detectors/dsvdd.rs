@@ -27,18 +27,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::deep::{self, DeepTraining, Inputs};
+use super::sphere::{away_from_zero, collapse};
 use super::{check_row_count, unseen_surprise};
-use crate::columns::{Encoded, Layout, UNSEEN};
+use crate::columns::{Encoded, Layout};
 use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::network::{Activation, Perceptron, Stack, StackTile};
 use crate::train::{CurvePoint, Ending, Run, Trained};
-
-/// Coordinates of the centre are at least this far from 0.
-const SMALLEST_COORDINATE: f64 = 0.1;
-/// The variance of codes relative to the start, below which the sphere has collapsed.
-const COLLAPSED: f64 = 1e-4;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -215,7 +211,7 @@ pub struct Dsvdd {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredDsvdd {
     config: DsvddConfig,
     unit: f64,
     n_rows: f64,
@@ -226,14 +222,9 @@ struct Stored {
 
 impl Dsvdd {
     /// Trains on `training` rows; `validation` rows stop the training and tell whether the sphere collapsed.
-    pub fn fit(
-        config: &DsvddConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        run: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &DsvddConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         config.validate()?;
+        let [training, validation] = rows;
         deep::check_rows(training)?;
         let mut sphere = Sphere::new(config, layout.width(), true);
         let parameters = deep::initial_parameters(&sphere, run.seed);
@@ -246,7 +237,6 @@ impl Dsvdd {
         let held_out = if validation.n_rows() > 0 { validation } else { training };
         let spread = |parameters: &[f32]| code_moments(&scoring, parameters, &inputs, held_out).1;
         let before = spread(&parameters);
-        let rows = [training, validation];
         let Trained { parameters, curve, ending } =
             deep::learn(&sphere, parameters, &config.training.config(), &inputs, rows, run)?;
         let spread = [before, spread(&parameters)];
@@ -283,14 +273,7 @@ impl Dsvdd {
 
     /// Says so if the sphere collapsed.
     pub fn warning(&self) -> Option<String> {
-        let [before, after] = self.spread;
-        // Rows that are all alike had no variance to lose.
-        (before > 0.0 && after < COLLAPSED * before).then(|| {
-            format!(
-                "the sphere collapsed: training took the variance of the codes from {before:.1e} to {after:.1e}, \
-                 so scores hardly tell rows apart; raise `reconstruction` or train for fewer steps"
-            )
-        })
+        collapse(self.spread, "rows", "raise `reconstruction` or train for fewer steps")
     }
 
     /// The squared distance of each row's code from the centre.
@@ -306,13 +289,18 @@ impl Dsvdd {
     fn of_unseen(&self) -> f64 {
         unseen_surprise(self.n_rows) * self.unit
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl Store for Dsvdd {
+    type Document = StoredDsvdd;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredDsvdd> {
         tensors.put("network.parameters", self.parameters.clone());
         tensors.put("centre", self.sphere.centre.clone());
         tensors.put("mean", self.mean.clone());
-        self.inputs.save(tensors);
-        serde_json::to_value(Stored {
+        self.inputs.put(tensors);
+        Ok(StoredDsvdd {
             config: self.config.clone(),
             unit: self.unit,
             n_rows: self.n_rows,
@@ -322,23 +310,21 @@ impl Dsvdd {
         })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
+    fn read(
+        StoredDsvdd { config, unit, n_rows, spread, curve, ending }: StoredDsvdd,
         layout: &Layout,
         tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config, unit, n_rows, spread, curve, ending } =
-            serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
+    ) -> Loaded<Self> {
+        config.validate()?;
         check_row_count(n_rows)?;
         if !(unit >= 0.0 && unit.is_finite()) {
-            return Err(format!("{unit} is not a mean distance"));
+            return Err(format!("{unit} is not a mean distance").into());
         }
         let mut sphere = Sphere::new(&config, layout.width(), false);
         let parameters = tensors.take("network.parameters", deep::n_parameters(&sphere))?;
         sphere.centre = tensors.take("centre", sphere.n_codes())?;
         let mean = tensors.take("mean", layout.width())?;
-        let inputs = Inputs::load(layout, tensors)?;
+        let inputs = Inputs::take(layout, tensors)?;
         Ok(Self { config, inputs, sphere, parameters, mean, unit, n_rows, spread, curve, ending })
     }
 }
@@ -361,110 +347,29 @@ fn code_moments(sphere: &Sphere, parameters: &[f32], inputs: &Inputs, rows: &Enc
     (mean, variance)
 }
 
-fn away_from_zero(coordinate: f64) -> f64 {
-    if coordinate < 0.0 { coordinate.min(-SMALLEST_COORDINATE) } else { coordinate.max(SMALLEST_COORDINATE) }
-}
-
 impl Detector for Dsvdd {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
         let mut scores = self.distances(rows);
-        for (row, score) in scores.iter_mut().enumerate() {
-            let unseen = rows.codes(row).iter().filter(|code| **code == UNSEEN).count();
-            *score += unseen as f64 * self.of_unseen();
-        }
+        deep::add_unseen(&mut scores, rows, self.of_unseen());
         scores
     }
 
     fn split(&self, rows: &Encoded) -> Split {
-        let (n_cells, sphere) = (self.inputs.layout.n_cells(), &self.sphere);
+        self.score_and_split(rows).1
+    }
+
+    fn score_and_split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
         let slope = |results: &[f64], d: &mut [f64]| {
-            for ((d, z), c) in d.iter_mut().zip(results).zip(&sphere.centre) {
+            for ((d, z), c) in d.iter_mut().zip(results).zip(&self.sphere.centre) {
                 *d = 2.0 * (z - c);
             }
         };
-        let mut parts = deep::parts(sphere, &self.parameters, &self.inputs, &self.mean, rows, slope);
-        deep::add_unseen(&mut parts, &self.inputs.layout, rows, self.of_unseen());
-        Split { base: deep::bases(&self.score(rows), &parts, n_cells), parts, n_cells }
+        let parts = deep::parts(&self.sphere, &self.parameters, &self.inputs, &self.mean, rows, slope);
+        let scores = self.score(rows);
+        let split = deep::split(&scores, parts, &self.inputs.layout, rows, self.of_unseen());
+        (scores, split)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::network::{StackTrainer, TILE};
-    use crate::train::Silent;
-
-    const WIDTH: usize = 5;
-
-    fn run(watcher: &mut Silent) -> Run<'_> {
-        Run { seed: 1, max_seconds: None, resume: None, save: None, watcher }
-    }
-
-    /// Values from `reference/deep.py` in the benchmarks, PyTorch 2.15.
-    #[test]
-    fn loss_and_gradient_agree_with_pytorch() {
-        let config = DsvddConfig { layers: vec![6, 4], reconstruction: 0.7, ..DsvddConfig::default() };
-        let mut sphere = Sphere::new(&config, WIDTH, true);
-        sphere.centre = (0..4).map(|i| f64::from(i).cos()).collect();
-        let n = deep::n_parameters(&sphere);
-        let parameters: Vec<f32> = (0..n).map(|i| (0.3 * (0.37 * i as f64 + 0.1).sin()) as f32).collect();
-        let mut trainer = StackTrainer::new(&sphere, 7);
-        let loss = trainer.compute_gradient(&sphere, &parameters, |index, tile| {
-            for position in 0..tile.rows {
-                for (i, x) in tile.input(position).iter_mut().enumerate() {
-                    *x = (0.91 * ((index * TILE + position) * WIDTH + i) as f64).sin() as f32;
-                }
-            }
-        });
-        assert!((loss - 2.834_817_870_980_045_6).abs() < 1e-6, "{loss}");
-        let check: f64 = trainer.gradient().iter().enumerate().map(|(i, g)| f64::from(*g) * (i as f64).cos()).sum();
-        assert!((check - 0.123_235_120_933_680_93).abs() < 1e-6, "{check}");
-    }
-
-    /// A number that the first column decides, and a second column that repeats it.
-    fn rows(n: u32) -> (Layout, Encoded) {
-        let codes = (0..n).flat_map(|i| [i % 3, i % 3]).collect();
-        let numbers = (0..n).map(|i| (i % 3) as f32 - 1.0 + ((i * 7 % 11) as f32 - 5.0) / 40.0).collect();
-        (Layout::new(1, vec![3, 3]), Encoded::new(n as usize, codes, numbers))
-    }
-
-    fn small(reconstruction: f64, steps: u64) -> DsvddConfig {
-        let mut config = DsvddConfig { layers: vec![32, 8], reconstruction, ..DsvddConfig::default() };
-        (config.training.steps, config.training.batch, config.training.patience) = (steps, 64, 0);
-        config
-    }
-
-    #[test]
-    fn a_row_that_breaks_the_pattern_is_farther_out_and_the_parts_say_where() -> Result<()> {
-        let (layout, training) = rows(300);
-        let fitted = Dsvdd::fit(&small(1.0, 400), &layout, &training, &training, run(&mut Silent))?;
-        assert_eq!(fitted.warning(), None);
-        let queries = Encoded::new(3, vec![0, 0, 0, 2, 1, 1], vec![-1.0, -1.0, 15.0]);
-        let scores = fitted.score(&queries);
-        assert!(scores[1] > scores[0] && scores[2] > scores[1], "{scores:?}");
-        let split = fitted.split(&queries);
-        assert!(split.parts(2)[0] > 0.8 * scores[2], "{split:?}");
-        Ok(())
-    }
-
-    /// Without the decoder, one-hot groups stand in for the biases that the encoder does not have.
-    #[test]
-    fn a_collapsed_sphere_is_reported() -> Result<()> {
-        let (layout, training) = rows(300);
-        let mut config = small(0.0, 3000);
-        (config.training.learning_rate, config.training.final_learning_rate) = (1e-2, 1e-6);
-        let fitted = Dsvdd::fit(&config, &layout, &training, &training, run(&mut Silent))?;
-        let warning = fitted.warning().expect("a warning");
-        assert!(warning.starts_with("the sphere collapsed: "), "{warning} {:?}", fitted.spread);
-        Ok(())
-    }
-
-    #[test]
-    fn no_coordinate_of_the_centre_is_near_zero() -> Result<()> {
-        assert_eq!([-0.3, -0.01, 0.0, 0.05, 2.0].map(away_from_zero), [-0.3, -0.1, 0.1, 0.1, 2.0]);
-        let (layout, training) = rows(60);
-        let fitted = Dsvdd::fit(&small(1.0, 1), &layout, &training, &training, run(&mut Silent))?;
-        assert!(fitted.sphere.centre.iter().all(|c| c.abs() >= SMALLEST_COORDINATE));
-        Ok(())
-    }
-}
+mod tests;

@@ -23,11 +23,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{NoSettings, ScoreByCell, category_counts, check_row_count, rows_to_fit, unseen_surprise};
+use super::{NoSettings, ScoreByCell, category_counts, rows_to_fit, take_category_counts, unseen_surprise};
 use crate::columns::{Encoded, Layout};
-use crate::detectors::{Detector, Expected, Split};
+use crate::detectors::Expected;
 use crate::error::Result;
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// The distribution of every column.
@@ -60,14 +60,14 @@ struct Distribution {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredEcod {
     n_rows: f64,
 }
 
 impl Ecod {
     /// Sorts the columns.
-    pub fn fit(_: &NoSettings, layout: &Layout, training: &Encoded, validation: &Encoded, _: Run<'_>) -> Result<Self> {
-        let (rows, row_counts) = rows_to_fit(training, validation)?;
+    pub fn fit(_: &NoSettings, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
+        let (rows, row_counts) = rows_to_fit(rows)?;
         let counts = category_counts(layout, &rows, &row_counts);
         let numbers = (0..layout.n_numbers()).map(|number| {
             let of_rows = row_counts.iter().enumerate().map(|(row, count)| (rows.numbers(row)[number], *count));
@@ -103,37 +103,33 @@ impl Ecod {
         }
         Self { layout: layout.clone(), n_rows, numbers, counts, parts, unseen_parts }
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl Store for Ecod {
+    type Document = StoredEcod;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredEcod> {
         tensors.put("counts", self.counts.clone());
         for (number, distribution) in self.numbers.iter().enumerate() {
             tensors.put(&format!("values.{number}"), distribution.values.clone());
             tensors.put(&format!("at_most.{number}"), distribution.at_most.clone());
         }
-        serde_json::to_value(Stored { n_rows: self.n_rows })
+        Ok(StoredEcod { n_rows: self.n_rows })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { n_rows } = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        check_row_count(n_rows)?;
-        let counts: Vec<f64> = tensors.take("counts", layout.width())?;
-        if counts.iter().any(|count| !(0.0..=n_rows).contains(count)) {
-            return Err("tensor `counts` holds what is not a number of rows".into());
-        }
+    fn read(StoredEcod { n_rows }: StoredEcod, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        let counts = take_category_counts(layout, n_rows, tensors)?;
         let number = |number: usize| {
             let values: Vec<f32> = tensors.take_any(&format!("values.{number}"))?;
             let at_most: Vec<f64> = tensors.take(&format!("at_most.{number}"), values.len())?;
             let ascending = values.is_sorted_by(|a, b| a < b) && at_most.is_sorted_by(|a, b| a < b);
             if !ascending || at_most.first().is_some_and(|n| *n < 1.0) || at_most.last().is_some_and(|n| *n > n_rows) {
-                return Err(format!("the values of number {number} are not in order"));
+                return Err(format!("the values of number {number} are not in order").into());
             }
             Ok(Distribution { values, at_most, ..Distribution::default() }.with_moments())
         };
-        let numbers = (0..layout.n_numbers()).map(number).collect::<std::result::Result<_, String>>()?;
+        let numbers = (0..layout.n_numbers()).map(number).collect::<Loaded<_>>()?;
         Ok(Self::from_counts(layout, n_rows, numbers, counts))
     }
 }
@@ -205,18 +201,8 @@ impl ScoreByCell for Ecod {
         }
         0.0
     }
-}
 
-impl Detector for Ecod {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        self.sum_cells(rows)
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
-    }
-
-    fn expected(&self, rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
+    fn expected_cells(&self, rows: &Encoded) -> Option<Expected> {
         // The same for every row: nine tenths of the numbers, and the shares of the categories.
         let ranges: Vec<[f32; 2]> =
             self.numbers.iter().map(|number| [0.05, 0.95].map(|q| number.quantile(q))).collect();
@@ -232,13 +218,14 @@ impl Detector for Ecod {
 mod tests {
     use super::*;
     use crate::columns::UNSEEN;
+    use crate::detectors::Detector;
     use crate::detectors::tests::{assert_close, fit_on, mixed_queries, mixed_rows, rows_of};
 
     /// Values from `reference/baselines.py` in the benchmarks.
     #[test]
     fn scores_agree_with_pyod_given_one_row_at_a_time() -> Result<()> {
         let (layout, rows) = mixed_rows(60);
-        let detector = fit_on(&rows, |none, run| Ecod::fit(&NoSettings {}, &layout, &rows, none, run))?;
+        let detector = fit_on(&rows, |all, run| Ecod::fit(&NoSettings {}, &layout, all, run))?;
         let expected = [10.226_961_393_356_248, 10.348_759_168_596_299, 14.104_367_027_464_692, 6.212_930_071_527_845];
         assert_close(&detector.score(&mixed_queries()), &expected, 1e-12);
         Ok(())
@@ -248,7 +235,7 @@ mod tests {
     fn an_unseen_category_costs_the_rule_of_succession_and_a_missing_number_nothing() -> Result<()> {
         let layout = Layout::new(1, vec![1]);
         let rows = Encoded::new(9, vec![0; 9], (0..9).map(|row| row as f32).collect());
-        let detector = fit_on(&rows, |none, run| Ecod::fit(&NoSettings {}, &layout, &rows, none, run))?;
+        let detector = fit_on(&rows, |all, run| Ecod::fit(&NoSettings {}, &layout, all, run))?;
         let queries = rows_of(&[(&[UNSEEN], &[f32::NAN]), (&[0], &[f32::NAN]), (&[0], &[100.0])]);
         // The place of the one category is 0 for the first row, where all others have 1: log 10 twice.
         assert_close(&detector.score(&queries), &[2.0 * 10.0f64.ln(), 0.0, 10.0f64.ln()], 1e-12);

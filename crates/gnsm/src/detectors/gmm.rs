@@ -18,12 +18,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ScoreByCell, check_row_count, check_width, encode_one_hot, rows_to_fit, sample_rows, unseen_surprise};
+use super::{
+    ScoreByCell, check_row_count, check_width, encode_one_hot, put_mixture, rows_to_fit, sample_rows, take_mixture,
+    unseen_surprise,
+};
 use crate::columns::{Encoded, Layout, UNSEEN};
 use crate::density::{ByColumn, GaussianMixture, MixtureConfig, SparseRows};
-use crate::detectors::{Detector, Split};
 use crate::error::Result;
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// Cells of all distinct rows that are fitted on, at the most.
@@ -41,7 +43,7 @@ pub struct Gmm {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredGmm {
     config: MixtureConfig,
     n_rows: f64,
     components: usize,
@@ -49,20 +51,14 @@ struct Stored {
 
 impl Gmm {
     /// Fits the mixture.
-    pub fn fit(
-        config: &MixtureConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        Run { seed, .. }: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &MixtureConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         check_width(layout)?;
-        let (rows, counts) = rows_to_fit(training, validation)?;
+        let (rows, counts) = rows_to_fit(rows)?;
         let n_rows = counts.iter().sum();
         let (rows, counts) = sample_rows(&rows, &counts, MOST_ENTRIES / layout.n_cells());
         let (places, values) = entries(layout, &rows);
         let sparse = SparseRows::new(&places, &values, layout.width(), &counts)?;
-        let mixture = GaussianMixture::fit_sparse(sparse, config, seed)?;
+        let mixture = GaussianMixture::fit_sparse(sparse, config, run.seed)?;
         Ok(Self { config: config.clone(), layout: layout.clone(), n_rows, mixture })
     }
 
@@ -71,39 +67,30 @@ impl Gmm {
         &self.config
     }
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
-        tensors.put("weights", self.mixture.weights.clone());
-        tensors.put("means", self.mixture.means.clone());
-        tensors.put("whitening", self.mixture.whitening.clone());
-        let components = self.mixture.components();
-        serde_json::to_value(Stored { config: self.config.clone(), n_rows: self.n_rows, components })
-    }
-
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config, n_rows, components } =
-            serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
-        check_row_count(n_rows)?;
-        let dimension = layout.width();
-        let too_many = || format!("{components} components are too many");
-        let in_means = components.checked_mul(dimension).ok_or_else(too_many)?;
-        let in_whitening = in_means.checked_mul(dimension).ok_or_else(too_many)?;
-        let mixture = GaussianMixture {
-            dimension,
-            weights: tensors.take("weights", components)?,
-            means: tensors.take("means", in_means)?,
-            whitening: tensors.take("whitening", in_whitening)?,
-        };
-        mixture.validate()?;
-        Ok(Self { config, layout: layout.clone(), n_rows, mixture })
-    }
-
     fn unseen(&self, codes: &[u32]) -> f64 {
         codes.iter().filter(|code| **code == UNSEEN).count() as f64 * unseen_surprise(self.n_rows)
+    }
+}
+
+impl Store for Gmm {
+    type Document = StoredGmm;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredGmm> {
+        put_mixture(&self.mixture, tensors);
+        let components = self.mixture.components();
+        Ok(StoredGmm { config: self.config.clone(), n_rows: self.n_rows, components })
+    }
+
+    fn read(
+        StoredGmm { config, n_rows, components }: StoredGmm,
+        layout: &Layout,
+        tensors: &mut Tensors,
+    ) -> Loaded<Self> {
+        config.validate()?;
+        check_row_count(n_rows)?;
+        let mixture = take_mixture(components, layout.width(), tensors)?;
+        Ok(Self { config, layout: layout.clone(), n_rows, mixture })
     }
 }
 
@@ -143,25 +130,20 @@ impl ScoreByCell for Gmm {
         }
         -self.mixture.log_likelihood(&row) - squares.iter().sum::<f64>()
     }
-}
 
-impl Detector for Gmm {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
+    fn scores(&self, rows: &Encoded) -> Option<Vec<f64>> {
         let (places, values) = entries(&self.layout, rows);
         let counts = vec![1.0; rows.n_rows()];
-        let Ok(sparse) = SparseRows::new(&places, &values, self.layout.width(), &counts) else { return Vec::new() };
+        let sparse = SparseRows::new(&places, &values, self.layout.width(), &counts).ok()?;
         let likelihoods = ByColumn::new(&self.mixture).log_likelihoods(sparse);
-        likelihoods.into_iter().enumerate().map(|(row, l)| self.unseen(rows.codes(row)) - l).collect()
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
+        Some(likelihoods.into_iter().enumerate().map(|(row, l)| self.unseen(rows.codes(row)) - l).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::detectors::Detector;
     use crate::detectors::tests::{assert_close, fit_on, mixed_queries, mixed_rows};
 
     /// Values from `reference/baselines.py` in the benchmarks.
@@ -169,7 +151,7 @@ mod tests {
     fn likelihoods_agree_with_scikit_learn_for_equal_parameters() -> Result<()> {
         let (layout, rows) = mixed_rows(60);
         let config = MixtureConfig { components: 1, regularisation: 1e-2, ..MixtureConfig::default() };
-        let mut detector = fit_on(&rows, |none, run| Gmm::fit(&config, &layout, &rows, none, run))?;
+        let mut detector = fit_on(&rows, |all, run| Gmm::fit(&config, &layout, all, run))?;
         let expected = [3.828_128_166_822_646, 5.913_603_176_320_361, 14.653_126_996_456_805, 2.238_909_793_839_591];
         assert_close(&detector.score(&mixed_queries()), &expected, 1e-10);
 
@@ -190,7 +172,7 @@ mod tests {
     fn the_odd_cell_has_the_largest_part() -> Result<()> {
         let (layout, rows) = mixed_rows(60);
         let config = MixtureConfig { components: 2, regularisation: 1e-2, ..MixtureConfig::default() };
-        let detector = fit_on(&rows, |none, run| Gmm::fit(&config, &layout, &rows, none, run))?;
+        let detector = fit_on(&rows, |all, run| Gmm::fit(&config, &layout, all, run))?;
         let query = Encoded::new(1, vec![0, 1, 1], vec![9.0, 0.0]);
         let split = detector.split(&query);
         let largest = split.parts(0).iter().copied().fold(f64::NEG_INFINITY, f64::max);

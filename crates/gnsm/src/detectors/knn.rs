@@ -26,9 +26,9 @@ use serde::{Deserialize, Serialize};
 use super::stored_rows::{CHUNK, DIFFERENT, StoredRows, squared_difference};
 use super::{ScoreByCell, map_rows, rows_to_fit, sample_rows};
 use crate::columns::{Encoded, Layout};
-use crate::detectors::{Detector, Expected, Split};
+use crate::detectors::Expected;
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// The settings.
@@ -85,21 +85,15 @@ pub struct Knn {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredKnn {
     config: KnnConfig,
 }
 
 impl Knn {
     /// Keeps the rows.
-    pub fn fit(
-        config: &KnnConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        _: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &KnnConfig, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
         config.validate()?;
-        let (rows, counts) = rows_to_fit(training, validation)?;
+        let (rows, counts) = rows_to_fit(rows)?;
         let (rows, counts) = sample_rows(&rows, &counts, config.most_rows);
         Ok(Self::new(*config, layout, StoredRows::new(layout, &rows, counts)))
     }
@@ -187,20 +181,20 @@ impl Knn {
         }
         nearest
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
-        self.rows.save(tensors);
-        serde_json::to_value(Stored { config: self.config })
+impl Store for Knn {
+    type Document = StoredKnn;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredKnn> {
+        self.rows.put(tensors);
+        Ok(StoredKnn { config: self.config })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config } = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
-        Ok(Self::new(config, layout, StoredRows::load(layout, tensors)?))
+    fn read(StoredKnn { config }: StoredKnn, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        config.validate()?;
+        Ok(Self::new(config, layout, StoredRows::take(layout, tensors)?))
     }
 }
 
@@ -221,18 +215,14 @@ impl ScoreByCell for Knn {
         }
         0.0
     }
-}
 
-impl Detector for Knn {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        map_rows(rows, |codes, numbers| self.nearest(codes, numbers).last().map_or(0.0, |last| self.distance(last.0)))
+    fn scores(&self, rows: &Encoded) -> Option<Vec<f64>> {
+        Some(map_rows(rows, |codes, numbers| {
+            self.nearest(codes, numbers).last().map_or(0.0, |last| self.distance(last.0))
+        }))
     }
 
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
-    }
-
-    fn expected(&self, rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
+    fn expected_cells(&self, rows: &Encoded) -> Option<Expected> {
         let n_numbers = self.layout.n_numbers();
         let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new() };
         for row in 0..rows.n_rows() {
@@ -265,10 +255,11 @@ mod tests {
 
     use super::*;
     use crate::columns::UNSEEN;
+    use crate::detectors::Detector;
     use crate::detectors::tests::{assert_close, fit_on, mixed_queries, mixed_rows, rows_of};
 
     fn fit(config: KnnConfig, layout: &Layout, rows: &Encoded) -> Result<Knn> {
-        fit_on(rows, |none, run| Knn::fit(&config, layout, rows, none, run))
+        fit_on(rows, |all, run| Knn::fit(&config, layout, all, run))
     }
 
     /// Values from `reference/baselines.py` in the benchmarks.

@@ -9,11 +9,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{NoSettings, ScoreByCell, category_counts, check_row_count, rows_to_fit, unseen_surprise};
+use super::{NoSettings, ScoreByCell, category_counts, rows_to_fit, take_category_counts, unseen_surprise};
 use crate::columns::{Encoded, Layout};
-use crate::detectors::{Detector, Expected, Split};
+use crate::detectors::Expected;
 use crate::error::Result;
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// Counts of every category.
@@ -28,14 +28,14 @@ pub struct Marginals {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredMarginals {
     n_rows: f64,
 }
 
 impl Marginals {
     /// Counts the categories.
-    pub fn fit(_: &NoSettings, layout: &Layout, training: &Encoded, validation: &Encoded, _: Run<'_>) -> Result<Self> {
-        let (rows, row_counts) = rows_to_fit(training, validation)?;
+    pub fn fit(_: &NoSettings, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
+        let (rows, row_counts) = rows_to_fit(rows)?;
         let counts = category_counts(layout, &rows, &row_counts);
         Ok(Self { layout: layout.clone(), n_rows: row_counts.iter().sum(), counts })
     }
@@ -52,23 +52,19 @@ impl Marginals {
             _ => unseen_surprise(self.n_rows),
         }
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl Store for Marginals {
+    type Document = StoredMarginals;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredMarginals> {
         tensors.put("counts", self.counts.clone());
-        serde_json::to_value(Stored { n_rows: self.n_rows })
+        Ok(StoredMarginals { n_rows: self.n_rows })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        let n_rows = check_row_count(stored.n_rows)?;
-        let counts = tensors.take("counts", layout.width())?;
-        if counts.iter().any(|count| !(0.0..=n_rows).contains(count)) {
-            return Err("tensor `counts` holds what is not a number of rows".into());
-        }
+    fn read(StoredMarginals { n_rows }: StoredMarginals, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        let counts = take_category_counts(layout, n_rows, tensors)?;
         Ok(Self { layout: layout.clone(), n_rows, counts })
     }
 }
@@ -88,18 +84,8 @@ impl ScoreByCell for Marginals {
         }
         0.0
     }
-}
 
-impl Detector for Marginals {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        self.sum_cells(rows)
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
-    }
-
-    fn expected(&self, rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
+    fn expected_cells(&self, rows: &Encoded) -> Option<Expected> {
         // The same for every row: two deviations around the mean, and the shares of the categories.
         let shares: Vec<f32> = self.counts.iter().map(|count| (count / self.n_rows) as f32).collect();
         Some(Expected {
@@ -113,13 +99,14 @@ impl Detector for Marginals {
 mod tests {
     use super::*;
     use crate::columns::UNSEEN;
+    use crate::detectors::Detector;
     use crate::detectors::tests::{fit_on, rows_of};
 
     #[test]
     fn a_small_table_worked_out_by_hand() -> Result<()> {
         let layout = Layout::new(1, vec![3, 1]);
         let rows = rows_of(&[(&[0, 0], &[0.5]), (&[0, 0], &[0.5]), (&[0, 0], &[-1.0]), (&[1, 0], &[0.0])]);
-        let detector = fit_on(&rows, |none, run| Marginals::fit(&NoSettings {}, &layout, &rows, none, run))?;
+        let detector = fit_on(&rows, |all, run| Marginals::fit(&NoSettings {}, &layout, all, run))?;
         let queries = rows_of(&[
             (&[0, 0], &[2.0]),
             (&[1, 0], &[0.0]),

@@ -5,9 +5,11 @@
 //! the parts mean.
 
 mod detector;
+mod fitted;
 
 mod bins;
 mod deep;
+mod sphere;
 mod stored_rows;
 mod value_graph;
 
@@ -29,10 +31,14 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Encoded, Layout};
+use crate::density::GaussianMixture;
 use crate::error::{Error, Result};
+use crate::files::{Loaded, Tensors};
 
 pub(crate) use detector::score_distinct;
 pub use detector::{Detector, Expected, Split};
+use detector::{ROWS_PER_TASK, ScoreByCell};
+pub(crate) use fitted::fitted_detectors;
 
 pub use cbrw::Cbrw;
 pub use comprex::Comprex;
@@ -48,12 +54,10 @@ pub use marginals::Marginals;
 pub use ocsvm::{OcSvm, OcSvmConfig};
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
+pub use sphere::{away_from_zero, collapse};
 pub use value_graph::{ValueWalk, WalkConfig};
 
 pub(crate) use comprex::MOST_CELLS;
-
-/// Rows that a thread takes at a time.
-const ROWS_PER_TASK: usize = 256;
 
 /// Places of an encoded row beyond which no matrix of all pairs of places is made.
 pub(crate) const WIDEST: usize = 4096;
@@ -70,34 +74,6 @@ impl NoSettings {
     }
 }
 
-/// A detector whose score is a base and a part for each cell of the row.
-trait ScoreByCell: Sync {
-    /// The shape of the rows.
-    fn layout(&self) -> &Layout;
-
-    /// Writes the part of each cell, numbers first, then groups; returns the base.
-    fn split_row(&self, codes: &[u32], numbers: &[f32], parts: &mut [f64]) -> f64;
-
-    /// The score of each row.
-    fn sum_cells(&self, rows: &Encoded) -> Vec<f64> {
-        let row_score = |parts: &mut Vec<f64>, row: usize| {
-            parts.fill(0.0);
-            self.split_row(rows.codes(row), rows.numbers(row), parts) + parts.iter().sum::<f64>()
-        };
-        let zeros = || vec![0.0; self.layout().n_cells()];
-        (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK).map_init(zeros, row_score).collect()
-    }
-
-    /// The base and the parts of each row.
-    fn split_cells(&self, rows: &Encoded) -> Split {
-        let n_cells = self.layout().n_cells();
-        let mut parts = vec![0.0; rows.n_rows() * n_cells];
-        let split_row = |(row, parts): (usize, &mut [f64])| self.split_row(rows.codes(row), rows.numbers(row), parts);
-        let base = parts.par_chunks_mut(n_cells).enumerate().with_min_len(ROWS_PER_TASK).map(split_row).collect();
-        Split { base, parts, n_cells }
-    }
-}
-
 /// A value for each row, from the row alone.
 fn map_rows(rows: &Encoded, value: impl Fn(&[u32], &[f32]) -> f64 + Sync) -> Vec<f64> {
     let row_value = |row: usize| value(rows.codes(row), rows.numbers(row));
@@ -105,13 +81,13 @@ fn map_rows(rows: &Encoded, value: impl Fn(&[u32], &[f32]) -> f64 + Sync) -> Vec
 }
 
 /// All rows to fit on: the distinct ones, and how often each occurs.
-fn rows_to_fit(training: &Encoded, validation: &Encoded) -> Result<(Encoded, Vec<f64>)> {
-    check_rows(training, validation)?;
+fn rows_to_fit([training, validation]: [&Encoded; 2]) -> Result<(Encoded, Vec<f64>)> {
+    check_rows([training, validation])?;
     Ok(training.concat(validation).counted())
 }
 
 /// The number of rows to fit on, at least one.
-fn check_rows(training: &Encoded, validation: &Encoded) -> Result<usize> {
+fn check_rows([training, validation]: [&Encoded; 2]) -> Result<usize> {
     match training.n_rows() + validation.n_rows() {
         0 => Err(Error::fit("there are no rows to learn from", "give at least one")),
         n_rows => Ok(n_rows),
@@ -190,10 +166,40 @@ fn check_width(layout: &Layout) -> Result<()> {
     ))
 }
 
-/// Reads the number of rows that a detector was fitted on.
-fn check_row_count(n_rows: f64) -> std::result::Result<f64, String> {
+/// Checks the number of rows that a detector was fitted on.
+fn check_row_count(n_rows: f64) -> Loaded<()> {
     let usable = n_rows >= 1.0 && n_rows <= 2.0_f64.powi(53) && n_rows.fract() == 0.0;
-    if usable { Ok(n_rows) } else { Err(format!("{n_rows} is not a number of rows")) }
+    if usable { Ok(()) } else { Err(format!("{n_rows} is not a number of rows").into()) }
+}
+
+/// Takes what [`category_counts`] counted in `n_rows` rows out of a file.
+fn take_category_counts(layout: &Layout, n_rows: f64, tensors: &mut Tensors) -> Loaded<Vec<f64>> {
+    check_row_count(n_rows)?;
+    let counts: Vec<f64> = tensors.take("counts", layout.width())?;
+    let usable = counts.iter().all(|count| (0.0..=n_rows).contains(count));
+    if usable { Ok(counts) } else { Err("tensor `counts` holds what is not a number of rows".into()) }
+}
+
+/// Puts a mixture's arrays into a file.
+fn put_mixture(mixture: &GaussianMixture, tensors: &mut Tensors) {
+    tensors.put("weights", mixture.weights.clone());
+    tensors.put("means", mixture.means.clone());
+    tensors.put("whitening", mixture.whitening.clone());
+}
+
+/// Takes what [`put_mixture`] put into a file.
+fn take_mixture(components: usize, dimension: usize, tensors: &mut Tensors) -> Loaded<GaussianMixture> {
+    let too_many = || format!("{components} components are too many");
+    let in_means = components.checked_mul(dimension).ok_or_else(too_many)?;
+    let in_whitening = in_means.checked_mul(dimension).ok_or_else(too_many)?;
+    let mixture = GaussianMixture {
+        dimension,
+        weights: tensors.take("weights", components)?,
+        means: tensors.take("means", in_means)?,
+        whitening: tensors.take("whitening", in_whitening)?,
+    };
+    mixture.validate()?;
+    Ok(mixture)
 }
 
 #[cfg(test)]

@@ -16,11 +16,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ScoreByCell, check_width, places, rows_to_fit};
+use super::{ScoreByCell, check_width, map_rows, places, rows_to_fit};
 use crate::columns::{Encoded, Layout, UNSEEN};
-use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::math::eigen;
 use crate::train::Run;
 
@@ -64,24 +63,18 @@ pub struct Pca {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredPca {
     config: PcaConfig,
     directions: usize,
 }
 
 impl Pca {
     /// Finds the components.
-    pub fn fit(
-        config: &PcaConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        _: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &PcaConfig, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
         config.validate()?;
         check_width(layout)?;
         let width = layout.width();
-        let (rows, counts) = rows_to_fit(training, validation)?;
+        let (rows, counts) = rows_to_fit(rows)?;
         let (mean, covariance) = moments(layout, &rows, &counts);
         let (variances, vectors) = eigen::symmetric(&covariance, width).ok_or_else(|| {
             Error::fit("the principal components cannot be computed", "look for absurd numbers in the rows")
@@ -117,22 +110,22 @@ impl Pca {
         }
         (projection, codes.iter().filter(|code| **code == UNSEEN).count())
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl Store for Pca {
+    type Document = StoredPca;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredPca> {
         tensors.put("basis", self.basis.clone());
         tensors.put("offset", self.offset.clone());
-        serde_json::to_value(Stored { config: self.config, directions: self.directions })
+        Ok(StoredPca { config: self.config, directions: self.directions })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config, directions } = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
+    fn read(StoredPca { config, directions }: StoredPca, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        config.validate()?;
         if directions > layout.width() {
-            return Err(format!("{directions} directions do not fit in {} places", layout.width()));
+            return Err(format!("{directions} directions do not fit in {} places", layout.width()).into());
         }
         let basis = tensors.take("basis", directions * layout.width())?;
         let offset = tensors.take("offset", directions)?;
@@ -205,24 +198,19 @@ impl ScoreByCell for Pca {
         }
         0.0
     }
-}
 
-impl Detector for Pca {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        super::map_rows(rows, |codes, numbers| {
+    fn scores(&self, rows: &Encoded) -> Option<Vec<f64>> {
+        Some(map_rows(rows, |codes, numbers| {
             let (projection, unseen) = self.project(codes, numbers);
             projection.iter().map(|value| value * value).sum::<f64>() + unseen as f64
-        })
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::detectors::Detector;
     use crate::detectors::tests::{assert_close, fit_on, mixed_queries, mixed_rows, rows_of};
 
     /// Values from `reference/baselines.py` in the benchmarks.
@@ -237,7 +225,7 @@ mod tests {
             (0.6, [1.138_509_358_183_314_3, 1.874_607_550_807_673_6, 1.267_964_860_554_617_2, 1.384_444_678_974_320_6]),
         ] {
             let config = PcaConfig { variance };
-            let detector = fit_on(&rows, |none, run| Pca::fit(&config, &layout, &rows, none, run))?;
+            let detector = fit_on(&rows, |all, run| Pca::fit(&config, &layout, all, run))?;
             assert_close(&detector.score(&mixed_queries()), &expected, 1e-12);
         }
         Ok(())
@@ -247,7 +235,7 @@ mod tests {
     fn a_row_inside_the_components_has_no_error_and_an_unseen_category_adds_one_and_more() -> Result<()> {
         let layout = Layout::new(0, vec![2, 2]);
         let rows = rows_of(&[(&[0, 0], &[]), (&[1, 1], &[])]);
-        let detector = fit_on(&rows, |none, run| Pca::fit(&PcaConfig::default(), &layout, &rows, none, run))?;
+        let detector = fit_on(&rows, |all, run| Pca::fit(&PcaConfig::default(), &layout, all, run))?;
         let queries = rows_of(&[(&[0, 0], &[]), (&[1, 1], &[]), (&[0, 1], &[]), (&[UNSEEN, 0], &[])]);
         let scores = detector.score(&queries);
         assert!(scores[0] < 1e-25 && scores[1] < 1e-25, "{scores:?}");

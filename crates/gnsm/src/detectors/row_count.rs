@@ -15,12 +15,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bins::Bins;
+use super::bins::DecileBins;
 use super::{NoSettings, ScoreByCell, check_row_count, rows_to_fit, unseen_surprise};
 use crate::columns::{Encoded, Layout, UNSEEN};
-use crate::detectors::{Detector, Split};
 use crate::error::Result;
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// Words of a hash.
@@ -30,7 +29,7 @@ const WORDS: usize = 4;
 #[derive(Debug, Clone)]
 pub struct RowCount {
     layout: Layout,
-    bins: Bins,
+    bins: DecileBins,
     n_rows: f64,
     /// The hashes of the distinct rows, ascending.
     hashes: Vec<[u32; WORDS]>,
@@ -41,16 +40,16 @@ pub struct RowCount {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredRowCount {
     n_rows: f64,
-    bins: Bins,
+    bins: DecileBins,
 }
 
 impl RowCount {
     /// Counts the rows.
-    pub fn fit(_: &NoSettings, layout: &Layout, training: &Encoded, validation: &Encoded, _: Run<'_>) -> Result<Self> {
-        let (rows, row_counts) = rows_to_fit(training, validation)?;
-        let bins = Bins::fit(layout, &rows, &row_counts);
+    pub fn fit(_: &NoSettings, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
+        let (rows, row_counts) = rows_to_fit(rows)?;
+        let bins = DecileBins::fit(layout, &rows, &row_counts);
         let categories = bins.all_categories(layout, &rows);
         let hashed = categories.chunks_exact(layout.n_cells()).map(hash_of);
         let mut hashed: Vec<([u32; WORDS], f64)> = hashed.zip(row_counts.iter().copied()).collect();
@@ -68,19 +67,19 @@ impl RowCount {
     pub fn config(&self) -> &NoSettings {
         &NoSettings {}
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl Store for RowCount {
+    type Document = StoredRowCount;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredRowCount> {
         tensors.put("hashes", self.hashes.as_flattened().to_vec());
         tensors.put("counts", self.counts.clone());
-        serde_json::to_value(Stored { n_rows: self.n_rows, bins: self.bins.clone() })
+        Ok(StoredRowCount { n_rows: self.n_rows, bins: self.bins.clone() })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { n_rows, bins } = serde_json::from_value(content).map_err(|error| error.to_string())?;
+    fn read(StoredRowCount { n_rows, bins }: StoredRowCount, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
         check_row_count(n_rows)?;
         bins.validate(layout)?;
         let words: Vec<u32> = tensors.take_any("hashes")?;
@@ -122,26 +121,17 @@ impl ScoreByCell for RowCount {
     }
 }
 
-impl Detector for RowCount {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        self.sum_cells(rows)
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::detectors::Detector;
     use crate::detectors::tests::{fit_on, rows_of};
 
     #[test]
     fn a_small_table_worked_out_by_hand() -> Result<()> {
         let layout = Layout::new(0, vec![2, 3]);
         let rows = rows_of(&[(&[0, 0], &[]), (&[0, 0], &[]), (&[0, 0], &[]), (&[1, 2], &[])]);
-        let detector = fit_on(&rows, |none, run| RowCount::fit(&NoSettings {}, &layout, &rows, none, run))?;
+        let detector = fit_on(&rows, |all, run| RowCount::fit(&NoSettings {}, &layout, all, run))?;
         let queries = rows_of(&[(&[0, 0], &[]), (&[1, 2], &[]), (&[1, 0], &[]), (&[0, UNSEEN], &[])]);
         let log5 = 5.0f64.ln();
         assert_eq!(detector.score(&queries), [(5.0f64 / 4.0).ln(), (5.0f64 / 2.0).ln(), log5, 2.0 * log5]);
@@ -154,7 +144,7 @@ mod tests {
         let layout = Layout::new(1, vec![2]);
         let numbers = (0..100).map(|row| if row < 50 { row as f32 / 50.0 } else { f32::NAN }).collect();
         let rows = Encoded::new(100, (0..100).map(|row| u32::from(row >= 50)).collect(), numbers);
-        let detector = fit_on(&rows, |none, run| RowCount::fit(&NoSettings {}, &layout, &rows, none, run))?;
+        let detector = fit_on(&rows, |all, run| RowCount::fit(&NoSettings {}, &layout, all, run))?;
         let queries = rows_of(&[(&[0], &[0.001]), (&[1], &[f32::NAN]), (&[0], &[9.0])]);
         let expected = [(101.0f64 / 6.0).ln(), (101.0f64 / 51.0).ln(), 2.0 * 101.0f64.ln()];
         for (score, expected) in detector.score(&queries).iter().zip(expected) {

@@ -6,7 +6,7 @@
 use std::ops::AddAssign;
 
 use crate::columns::{Encoded, Layout};
-use crate::files::Tensors;
+use crate::files::{Loaded, Tensors};
 use crate::math::simd;
 
 /// Stored rows compared at a time; their distances stay in the nearest cache.
@@ -122,14 +122,16 @@ impl StoredRows {
         }
     }
 
-    pub fn save(&self, tensors: &mut Tensors) {
+    /// Puts the rows into a file.
+    pub fn put(&self, tensors: &mut Tensors) {
         tensors.put("counts", self.counts.clone());
         tensors.put("codes", self.codes.clone());
         // As bits: a missing number is NaN, which an array of numbers may not hold.
         tensors.put("numbers", self.numbers.iter().map(|number| number.to_bits()).collect::<Vec<u32>>());
     }
 
-    pub fn load(layout: &Layout, tensors: &mut Tensors) -> Result<Self, String> {
+    /// Takes what [`StoredRows::put`] put into a file.
+    pub fn take(layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
         let counts: Vec<f64> = tensors.take_any("counts")?;
         if counts.is_empty() || counts.iter().any(|count| *count < 1.0) {
             return Err("tensor `counts` holds what is not a number of rows".into());

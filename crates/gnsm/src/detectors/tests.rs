@@ -10,9 +10,9 @@ pub(super) fn rows_of(rows: &[(&[u32], &[f32])]) -> Encoded {
     Encoded::new(rows.len(), codes, numbers)
 }
 
-/// Calls `fit` with no validation rows and a run of seed 1.
-pub(super) fn fit_on<T>(rows: &Encoded, fit: impl FnOnce(&Encoded, Run<'_>) -> T) -> T {
-    fit(&rows.select(&[]), Run { seed: 1, max_seconds: None, resume: None, save: None, watcher: &mut Silent })
+/// Calls `fit` with training rows, no validation rows and a run of seed 1.
+pub(super) fn fit_on<T>(rows: &Encoded, fit: impl FnOnce([&Encoded; 2], Run<'_>) -> T) -> T {
+    fit([rows, &rows.select(&[])], Run { seed: 1, max_seconds: None, resume: None, save: None, watcher: &mut Silent })
 }
 
 /// Two numbers and three groups that hang together a little; `reference/baselines.py` in the benchmarks makes the same rows.

@@ -19,12 +19,11 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use super::bins::Bins;
+use super::bins::DecileBins;
 use super::{ScoreByCell, check_width, rows_to_fit};
 use crate::columns::{Encoded, Layout};
-use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// A change of π that ends the walk.
@@ -67,7 +66,7 @@ impl WalkConfig {
 pub struct ValueWalk<C> {
     config: WalkConfig,
     layout: Layout,
-    bins: Bins,
+    bins: DecileBins,
     /// Where the values of each cell start in `parts`.
     starts: Vec<usize>,
     /// w_f·π(v) of each value of each cell.
@@ -80,25 +79,19 @@ pub struct ValueWalk<C> {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredWalk {
     config: WalkConfig,
-    bins: Bins,
+    bins: DecileBins,
     unseen: f64,
 }
 
 impl<C: Coupling> ValueWalk<C> {
     /// Walks.
-    pub fn fit(
-        config: &WalkConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        _: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &WalkConfig, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
         config.validate()?;
         check_width(layout)?;
-        let (rows, row_counts) = rows_to_fit(training, validation)?;
-        let bins = Bins::fit(layout, &rows, &row_counts);
+        let (rows, row_counts) = rows_to_fit(rows)?;
+        let bins = DecileBins::fit(layout, &rows, &row_counts);
         let starts = starts(&bins.sizes(layout));
         let categories = bins.all_categories(layout, &rows);
         let graph = ValueGraph::count(&categories, &row_counts, &starts);
@@ -123,19 +116,19 @@ impl<C: Coupling> ValueWalk<C> {
     pub fn config(&self) -> &WalkConfig {
         &self.config
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl<C: Coupling> Store for ValueWalk<C> {
+    type Document = StoredWalk;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredWalk> {
         tensors.put("parts", self.parts.clone());
-        serde_json::to_value(Stored { config: self.config, bins: self.bins.clone(), unseen: self.unseen })
+        Ok(StoredWalk { config: self.config, bins: self.bins.clone(), unseen: self.unseen })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config, bins, unseen } = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
+    fn read(StoredWalk { config, bins, unseen }: StoredWalk, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        config.validate()?;
         bins.validate(layout)?;
         let starts = starts(&bins.sizes(layout));
         let parts = tensors.take("parts", starts[starts.len() - 1])?;
@@ -260,7 +253,7 @@ impl ValueGraph {
     }
 }
 
-impl<C: Coupling + Sync> ScoreByCell for ValueWalk<C> {
+impl<C: Coupling + Send + Sync> ScoreByCell for ValueWalk<C> {
     fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -272,15 +265,5 @@ impl<C: Coupling + Sync> ScoreByCell for ValueWalk<C> {
             *part = self.parts[bounds[0]..bounds[1]].get(category as usize).copied().unwrap_or(self.unseen);
         }
         0.0
-    }
-}
-
-impl<C: Coupling + Send + Sync> Detector for ValueWalk<C> {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        self.sum_cells(rows)
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::files::container::{self, Contents, Tensors};
+use crate::files::store::Damage;
 use crate::network::{Optimiser, OptimiserConfig};
 use crate::train::{CurvePoint, Run, Saver, TrainingState};
 
@@ -71,13 +72,13 @@ fn save(checkpoint: &Checkpoint<'_>, state: &TrainingState) -> Result<()> {
 }
 
 fn load(checkpoint: &Checkpoint<'_>) -> Result<TrainingState> {
-    let unusable = |problem: String| Error::ModelFile {
+    let unusable = |Damage(problem)| Error::ModelFile {
         path: checkpoint.path.to_path_buf(),
         problem: format!("its contents do not fit together ({problem})"),
         advice: "remove it and start over".into(),
     };
     let Contents { content, mut tensors, .. } = container::read(checkpoint.path, CHECKPOINT)?;
-    let content: CheckpointContent = serde_json::from_str(&content).map_err(|error| unusable(error.to_string()))?;
+    let content: CheckpointContent = serde_json::from_str(&content).map_err(|error| unusable(error.into()))?;
     if content.fingerprint != checkpoint.fingerprint {
         return Err(Error::ModelFile {
             path: checkpoint.path.to_path_buf(),

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::files::atomic_file::AtomicFile;
+use crate::files::store::Loaded;
 
 /// The version this library writes, and the newest it reads.
 pub(crate) const VERSION: u32 = 1;
@@ -146,20 +147,20 @@ impl Tensors {
     }
 
     /// Takes an array out, if it is there with this length and type and holds finite numbers.
-    pub fn take<T: Element>(&mut self, name: &str, length: usize) -> std::result::Result<Vec<T>, String> {
+    pub fn take<T: Element>(&mut self, name: &str, length: usize) -> Loaded<Vec<T>> {
         let values = self.take_any(name)?;
         if values.len() != length {
-            return Err(format!("tensor `{name}` has {} elements instead of {length}", values.len()));
+            return Err(format!("tensor `{name}` has {} elements instead of {length}", values.len()).into());
         }
         Ok(values)
     }
 
     /// [`Tensors::take`] where the length is for the caller to check.
-    pub fn take_any<T: Element>(&mut self, name: &str) -> std::result::Result<Vec<T>, String> {
+    pub fn take_any<T: Element>(&mut self, name: &str) -> Loaded<Vec<T>> {
         let array = self.0.remove(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
         let values: Vec<T> = T::unwrap(array).ok_or_else(|| format!("tensor `{name}` is of another type"))?;
         if !values.iter().all(|value| value.is_usable()) {
-            return Err(format!("tensor `{name}` holds numbers that are not finite"));
+            return Err(format!("tensor `{name}` holds numbers that are not finite").into());
         }
         Ok(values)
     }

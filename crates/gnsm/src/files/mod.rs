@@ -1,8 +1,11 @@
-//! Files that are written: the container of models and checkpoints, and writing beside before renaming.
+//! Files that are written: the container of models and checkpoints, how fitted things go into it, and writing beside before
+//! renaming.
 
 mod atomic_file;
 pub(crate) mod checkpoint;
 pub(crate) mod container;
+mod store;
 
 pub use atomic_file::AtomicFile;
 pub use container::{Array, Element, Tensors, is_mask_model};
+pub use store::{Damage, Loaded, Store};

@@ -3,12 +3,14 @@
 //! A method is an object that carries its settings, so that a crate with networks can bring its own; whoever fits or loads a model says which
 //! methods there are. Higher scores mean odder masks, and a score depends on the model, the mask and its image alone.
 
+use serde_json::Value;
+
 use super::foreground_share::ForegroundShare;
 use super::grid::Grid;
 use super::largest_component::LargestComponent;
 use super::sample::Sample;
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Tensors};
 use crate::train::{CurvePoint, Ending, Run, TrainingConfig};
 
 /// A way to find odd masks, with its settings.
@@ -27,12 +29,12 @@ pub trait MaskMethod: Sync {
     }
 
     /// Its settings, if it has any: what a checkpoint must agree with.
-    fn settings(&self) -> serde_json::Value {
-        serde_json::Value::Null
+    fn settings(&self) -> Value {
+        Value::Null
     }
 
     /// Takes settings of the shape that [`Self::settings`] has; says what is wrong with them.
-    fn set(&mut self, _settings: serde_json::Value) -> std::result::Result<(), String> {
+    fn set(&mut self, _settings: Value) -> std::result::Result<(), String> {
         Err(format!("{} has no settings", self.name()))
     }
 
@@ -51,12 +53,7 @@ pub trait MaskMethod: Sync {
     ) -> Result<Box<dyn MaskDetector>>;
 
     /// Reads what [`MaskDetector::save`] made of a detector; says what is wrong with it.
-    fn load(
-        &self,
-        content: serde_json::Value,
-        tensors: &mut Tensors,
-        setup: &Setup,
-    ) -> std::result::Result<Box<dyn MaskDetector>, String>;
+    fn load(&self, document: Value, setup: &Setup, tensors: &mut Tensors) -> Loaded<Box<dyn MaskDetector>>;
 }
 
 /// What every fit is told.
@@ -81,8 +78,8 @@ pub trait MaskDetector: std::fmt::Debug + Send + Sync {
     }
 
     /// The settings it was fitted with, if there are any.
-    fn settings(&self) -> serde_json::Value {
-        serde_json::Value::Null
+    fn settings(&self) -> Value {
+        Value::Null
     }
 
     /// The training curve, and why it ended, of a detector that was trained.
@@ -96,7 +93,7 @@ pub trait MaskDetector: std::fmt::Debug + Send + Sync {
     }
 
     /// Puts what was learned into arrays and a JSON document.
-    fn save(&self, tensors: &mut Tensors) -> serde_json::Value;
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Result<Value>;
 }
 
 /// The plain references: what a network has to beat.

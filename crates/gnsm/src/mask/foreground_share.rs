@@ -5,29 +5,31 @@
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::BACKGROUND;
 use super::detector::{MaskDetector, MaskMethod, Setup};
 use super::grid::Mask;
 use super::sample::Sample;
-use super::tail::Tail;
+use crate::density::TwoSidedTail;
 use crate::error::Result;
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// The method; it has no settings.
 #[derive(Debug, Clone, Copy)]
 pub struct ForegroundShare;
 
+/// The shares of the training masks.
 #[derive(Debug)]
-struct Fitted {
-    shares: Tail,
-    masks: usize,
+pub struct SharesOfMasks {
+    shares: TwoSidedTail,
 }
 
-#[derive(Serialize, Deserialize)]
+/// What is stored as JSON.
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredShares {
     masks: usize,
 }
 
@@ -37,30 +39,43 @@ impl MaskMethod for ForegroundShare {
     }
 
     fn fit(&self, training: &[Sample], validation: &[Sample], _: &Setup, _: Run<'_>) -> Result<Box<dyn MaskDetector>> {
-        let shares: Vec<f64> = training.iter().chain(validation).map(|sample| share(&sample.mask)).collect();
-        Ok(Box::new(Fitted { masks: shares.len(), shares: Tail::fit(shares) }))
+        let shares = training.iter().chain(validation).map(|sample| share(&sample.mask)).collect();
+        Ok(Box::new(SharesOfMasks { shares: TwoSidedTail::fit(shares) }))
     }
 
-    fn load(
-        &self,
-        content: serde_json::Value,
-        tensors: &mut Tensors,
-        _: &Setup,
-    ) -> std::result::Result<Box<dyn MaskDetector>, String> {
-        let Stored { masks } = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        Ok(Box::new(Fitted { shares: Tail::load(tensors, "shares", masks)?, masks }))
+    fn load(&self, document: Value, setup: &Setup, tensors: &mut Tensors) -> Loaded<Box<dyn MaskDetector>> {
+        Ok(Box::new(SharesOfMasks::load(document, setup, tensors)?))
     }
 }
 
-impl MaskDetector for Fitted {
+impl MaskDetector for SharesOfMasks {
     fn score(&self, samples: &[Sample]) -> Vec<f64> {
-        samples.par_iter().map(|sample| self.shares.surprise(share(&sample.mask))).collect()
+        samples.par_iter().map(|sample| self.shares.nats(share(&sample.mask))).collect()
     }
 
-    fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
-        self.shares.save(tensors, "shares");
-        serde_json::json!(Stored { masks: self.masks })
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Result<Value> {
+        Store::save(self, tensors)
     }
+}
+
+impl Store for SharesOfMasks {
+    type Document = StoredShares;
+    type Shape = Setup;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredShares> {
+        tensors.put("shares", self.shares.values().to_vec());
+        Ok(StoredShares { masks: self.shares.values().len() })
+    }
+
+    fn read(StoredShares { masks }: StoredShares, _: &Setup, tensors: &mut Tensors) -> Loaded<Self> {
+        Ok(Self { shares: take_tail("shares", masks, tensors)? })
+    }
+}
+
+/// Takes the numbers of a tail out of a file.
+pub(super) fn take_tail(name: &str, length: usize, tensors: &mut Tensors) -> Loaded<TwoSidedTail> {
+    Ok(TwoSidedTail::from_sorted(tensors.take(name, length)?)
+        .ok_or_else(|| format!("tensor `{name}` does not ascend"))?)
 }
 
 fn share(mask: &Mask) -> f64 {

@@ -10,30 +10,34 @@
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::components::largest_components;
 use super::detector::{MaskDetector, MaskMethod, Setup};
+use super::foreground_share::take_tail;
 use super::grid::Mask;
 use super::sample::Sample;
-use super::tail::Tail;
+use crate::density::TwoSidedTail;
 use crate::error::Result;
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// The method; it has no settings.
 #[derive(Debug, Clone, Copy)]
 pub struct LargestComponent;
 
+/// The sizes of the largest pieces of the training masks.
 #[derive(Debug)]
-struct Fitted {
+pub struct SizesOfPieces {
     /// The sizes of each foreground class, from class 1 on.
-    sizes: Vec<Tail>,
-    stored: Stored,
+    sizes: Vec<TwoSidedTail>,
+    stored: StoredSizes,
 }
 
+/// What is stored as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredSizes {
     /// Training masks.
     masks: usize,
     /// Those without foreground.
@@ -60,36 +64,24 @@ impl MaskMethod for LargestComponent {
         for (class, size) in found.iter().flatten() {
             of_class[class - 1].push(*size);
         }
-        let stored = Stored {
+        let stored = StoredSizes {
             masks: samples.len(),
             empty: found.iter().filter(|sizes| sizes.is_empty()).count(),
             masks_of_class: of_class.iter().map(Vec::len).collect(),
         };
-        Ok(Box::new(Fitted { sizes: of_class.into_iter().map(Tail::fit).collect(), stored }))
+        Ok(Box::new(SizesOfPieces { sizes: of_class.into_iter().map(TwoSidedTail::fit).collect(), stored }))
     }
 
-    fn load(
-        &self,
-        content: serde_json::Value,
-        tensors: &mut Tensors,
-        setup: &Setup,
-    ) -> std::result::Result<Box<dyn MaskDetector>, String> {
-        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        let counts = &stored.masks_of_class;
-        if counts.len() + 1 != setup.classes || counts.iter().chain([&stored.empty]).any(|n| *n > stored.masks) {
-            return Err("the numbers of masks of each class do not fit".into());
-        }
-        let sizes = counts.iter().zip(1..).map(|(n, class)| Tail::load(tensors, &tensor_name(class), *n));
-        let sizes = sizes.collect::<std::result::Result<_, _>>()?;
-        Ok(Box::new(Fitted { sizes, stored }))
+    fn load(&self, document: Value, setup: &Setup, tensors: &mut Tensors) -> Loaded<Box<dyn MaskDetector>> {
+        Ok(Box::new(SizesOfPieces::load(document, setup, tensors)?))
     }
 }
 
-impl Fitted {
+impl SizesOfPieces {
     fn surprise(&self, mask: &Mask) -> f64 {
         let masks = (1 + self.stored.masks) as f64;
         let of_class = |(class, size): (usize, f64)| match self.sizes.get(class - 1) {
-            Some(tail) if !tail.is_empty() => tail.surprise(size),
+            Some(tail) if !tail.values().is_empty() => tail.nats(size),
             _ => masks.ln(),
         };
         let empty = (masks / (1 + self.stored.empty) as f64).ln();
@@ -97,16 +89,34 @@ impl Fitted {
     }
 }
 
-impl MaskDetector for Fitted {
+impl MaskDetector for SizesOfPieces {
     fn score(&self, samples: &[Sample]) -> Vec<f64> {
         samples.par_iter().map(|sample| self.surprise(&sample.mask)).collect()
     }
 
-    fn save(&self, tensors: &mut Tensors) -> serde_json::Value {
+    fn save(&self, tensors: &mut Tensors) -> serde_json::Result<Value> {
+        Store::save(self, tensors)
+    }
+}
+
+impl Store for SizesOfPieces {
+    type Document = StoredSizes;
+    type Shape = Setup;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredSizes> {
         for (tail, class) in self.sizes.iter().zip(1..) {
-            tail.save(tensors, &tensor_name(class));
+            tensors.put(&tensor_name(class), tail.values().to_vec());
         }
-        serde_json::json!(self.stored)
+        Ok(self.stored.clone())
+    }
+
+    fn read(stored: StoredSizes, setup: &Setup, tensors: &mut Tensors) -> Loaded<Self> {
+        let counts = &stored.masks_of_class;
+        if counts.len() + 1 != setup.classes || counts.iter().chain([&stored.empty]).any(|n| *n > stored.masks) {
+            return Err("the numbers of masks of each class do not fit".into());
+        }
+        let sizes = counts.iter().zip(1..).map(|(n, class)| take_tail(&tensor_name(class), *n, tensors));
+        Ok(Self { sizes: sizes.collect::<Loaded<_>>()?, stored })
     }
 }
 

@@ -24,7 +24,6 @@ mod components;
 mod quality;
 mod sample;
 mod detector;
-mod tail;
 mod foreground_share;
 mod largest_component;
 mod model;

@@ -15,6 +15,7 @@ use crate::decision::{Calibration, Scored};
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
 use crate::files::container::{self, Contents, MASK_MODEL, Tensors};
+use crate::files::{Damage, Loaded};
 use crate::train::{FEWEST_ROWS, Run, Watcher, deal};
 
 /// A fitted model.
@@ -151,7 +152,7 @@ impl MaskModel {
         let content = Content {
             preparation: self.preparation,
             method: self.method.to_owned(),
-            detector: self.detector.save(&mut tensors),
+            detector: self.detector.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?,
             calibration: self.calibration.clone(),
             report: self.report.clone(),
         };
@@ -162,22 +163,22 @@ impl MaskModel {
     /// Reads a model file of one of these methods.
     pub fn load(path: &Path, methods: Vec<Box<dyn MaskMethod>>) -> Result<Self> {
         let contents = container::read(path, MASK_MODEL)?;
-        Self::from_contents(contents, methods).map_err(|problem| Error::ModelFile {
+        Self::from_contents(contents, methods).map_err(|Damage(problem)| Error::ModelFile {
             path: path.to_path_buf(),
             problem: format!("its contents do not fit together ({problem})"),
             advice: "fit again".into(),
         })
     }
 
-    fn from_contents(contents: Contents, methods: Vec<Box<dyn MaskMethod>>) -> std::result::Result<Self, String> {
+    fn from_contents(contents: Contents, methods: Vec<Box<dyn MaskMethod>>) -> Loaded<Self> {
         let Contents { content, mut tensors, blake3 } = contents;
-        let content: Content = serde_json::from_str(&content).map_err(|error| error.to_string())?;
+        let content: Content = serde_json::from_str(&content)?;
         content.calibration.validate()?;
-        content.preparation.validate().map_err(|error| error.to_string())?;
+        content.preparation.validate()?;
         let classes = content.preparation.classes.ok_or("the number of classes is missing")? as usize;
-        let method = method_named(methods, &content.method).map_err(|error| error.to_string())?;
+        let method = method_named(methods, &content.method)?;
         let setup = Setup { classes, size: content.preparation.size, seed: content.report.seed };
-        let detector = method.load(content.detector, &mut tensors, &setup)?;
+        let detector = method.load(content.detector, &setup, &mut tensors)?;
         Ok(Self {
             preparation: content.preparation,
             method: method.name(),

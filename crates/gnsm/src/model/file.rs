@@ -11,6 +11,7 @@ use crate::columns::{Encoded, Encoder, Kind, Schema};
 use crate::decision::Calibration;
 use crate::error::{Error, Result};
 use crate::files::container::{self, Contents, Tensors};
+use crate::files::{Damage, Loaded};
 use crate::method::{Fitted, Method};
 use crate::train::FitReport;
 
@@ -43,7 +44,7 @@ pub(crate) fn save(model: &Model, path: &Path) -> Result<String> {
 /// Reads a model.
 pub(crate) fn load(path: &Path) -> Result<Model> {
     let contents = container::read(path, MODEL)?;
-    from_contents(contents).map_err(|problem| unusable(path, &problem))
+    from_contents(contents).map_err(|damage| unusable(path, &damage))
 }
 
 /// A model from the bytes of a file; what fuzzing and a server need.
@@ -54,12 +55,12 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
         problem,
         advice: advice.to_owned(),
     })?;
-    from_contents(contents).map_err(|problem| unusable(path, &problem))
+    from_contents(contents).map_err(|damage| unusable(path, &damage))
 }
 
-fn from_contents(contents: Contents) -> std::result::Result<Model, String> {
+fn from_contents(contents: Contents) -> Loaded<Model> {
     let Contents { content, mut tensors, blake3 } = contents;
-    let content: ModelContent = serde_json::from_str(&content).map_err(|error| error.to_string())?;
+    let content: ModelContent = serde_json::from_str(&content)?;
     check_schema(&content.schema)?;
     content.calibration.validate()?;
     let encoder = Encoder::new(content.schema);
@@ -95,7 +96,7 @@ fn check_schema(schema: &Schema) -> std::result::Result<(), String> {
     Ok(())
 }
 
-fn unusable(path: &Path, problem: &str) -> Error {
+fn unusable(path: &Path, Damage(problem): &Damage) -> Error {
     Error::ModelFile {
         path: path.to_path_buf(),
         problem: format!("its contents do not fit together ({problem})"),

@@ -117,13 +117,28 @@ impl Model {
     pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
         let rows = self.encoder.encode(table)?;
         let scores = self.fitted.score_distinct(&rows);
-        Ok(scores.into_iter().map(|score| Scored { score, p_value: self.calibration.p_value(score) }).collect())
+        Ok(scores.into_iter().map(|score| self.scored(score)).collect())
+    }
+
+    fn scored(&self, score: f64) -> Scored {
+        Scored { score, p_value: self.calibration.p_value(score) }
     }
 
     /// The `most` strongest reasons for each of these rows of a batch; distinct rows are computed once.
     pub fn explain(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
+        Ok(self.in_one_pass(table, rows, most)?.into_iter().map(|(_, explanation)| explanation).collect())
+    }
+
+    /// [`Self::score`] and [`Self::explain`] of all rows of a batch, which is encoded and taken apart only once.
+    pub fn score_and_explain(&self, table: &Table, most: usize) -> Result<Vec<(Scored, Explanation)>> {
+        let all: Vec<usize> = (0..table.n_rows()).collect();
+        let rows = self.in_one_pass(table, &all, most)?.into_iter();
+        Ok(rows.map(|(score, explanation)| (self.scored(score), explanation)).collect())
+    }
+
+    fn in_one_pass(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<(f64, Explanation)>> {
         let encoded = self.encoder.encode(table)?.select(rows);
-        Ok(reason::explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most))
+        Ok(reason::score_and_explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most))
     }
 }
 

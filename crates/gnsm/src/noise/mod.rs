@@ -1,15 +1,21 @@
 //! Noise on rows: the levels, the Concrete noise of categories, the Gaussian noise of numbers, and the losses.
 //!
 //! A level is a triple (λ, σ, δ). Categories are relaxed with [`concrete`] noise of temperature λ around a one-hot that
-//! δ has smoothed; numbers get [`gaussian`] noise of deviation σ. [`objective`] compares what a network says
-//! about a noisy row with what the noise was, and gives the gradient with respect to the network's logits. Nothing here
-//! knows what a network is.
+//! δ has smoothed; numbers get [`gaussian`] noise of deviation σ. Training takes three steps with a row: [`perturb`] adds the noise,
+//! [`Parameterisation::present`] makes it what a network sees, and [`Loss`] compares what the network says with what the noise was,
+//! and gives the gradient with respect to the network's logits. Nothing here knows what a network is.
 
 pub mod concrete;
 pub mod gaussian;
-pub mod objective;
+mod loss;
+mod perturb;
+mod present;
 
 use serde::{Deserialize, Serialize};
+
+pub use loss::{Loss, Objective};
+pub use perturb::perturb;
+pub use present::Parameterisation;
 
 use crate::error::{Error, Result};
 

@@ -27,11 +27,11 @@ const LEFT_OUT: f32 = 0.05;
 
 /// The bins of every number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Bins(Vec<NumberBins>);
+pub(super) struct QuantileBins(Vec<Quantiles>);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NumberBins {
+struct Quantiles {
     /// The upper ends of all bins but the last, ascending.
     uppers: Vec<f32>,
     /// Smallest and largest training value.
@@ -40,12 +40,12 @@ struct NumberBins {
     scale: f32,
 }
 
-impl Bins {
+impl QuantileBins {
     /// Learns bins from training rows.
     pub fn fit(rows: &Encoded, n_numbers: usize) -> Self {
         Self(
             (0..n_numbers)
-                .map(|number| NumberBins::fit((0..rows.n_rows()).map(|row| rows.numbers(row)[number])))
+                .map(|number| Quantiles::fit((0..rows.n_rows()).map(|row| rows.numbers(row)[number])))
                 .collect(),
         )
     }
@@ -95,7 +95,7 @@ impl Bins {
 
     /// Checks bins that came from a file; says what is wrong.
     pub fn validate(&self, outer: &Layout) -> Result<(), String> {
-        let sound = |bins: &NumberBins| {
+        let sound = |bins: &Quantiles| {
             let [low, high] = bins.range;
             bins.uppers.windows(2).all(|pair| pair[0] < pair[1])
                 && bins.uppers.iter().chain(&bins.range).all(|value| value.is_finite())
@@ -111,7 +111,7 @@ impl Bins {
     }
 }
 
-impl NumberBins {
+impl Quantiles {
     fn fit(values: impl Iterator<Item = f32>) -> Self {
         let mut sorted: Vec<f32> = values.filter(|value| !value.is_nan()).collect();
         sorted.sort_unstable_by(f32::total_cmp);
@@ -153,14 +153,14 @@ mod tests {
         Encoded::new(values.len(), vec![0; values.len()], values.to_vec())
     }
 
-    fn codes(bins: &Bins, values: &[f32]) -> Vec<u32> {
+    fn codes(bins: &QuantileBins, values: &[f32]) -> Vec<u32> {
         let encoded = bins.encode(&column(values));
         (0..values.len()).map(|row| encoded.codes(row)[0]).collect()
     }
 
     #[test]
     fn few_distinct_values_have_a_bin_each() {
-        let bins = Bins::fit(&column(&[1.0, 0.0, 2.0, 2.0, 0.0, f32::NAN]), 1);
+        let bins = QuantileBins::fit(&column(&[1.0, 0.0, 2.0, 2.0, 0.0, f32::NAN]), 1);
         assert_eq!(bins.layout(&Layout::new(1, vec![1])).size(0), 3);
         assert_eq!(codes(&bins, &[0.0, 1.0, 2.0, 2.5, -0.5, f32::NAN]), [0, 1, 2, UNSEEN, UNSEEN, ABSENT]);
     }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn bins_end_at_quantiles_and_a_heap_of_zeros_keeps_together() {
         let values: Vec<f32> = (0..10_000).map(|i| if i < 6000 { 0.0 } else { i as f32 }).collect();
-        let bins = Bins::fit(&column(&values), 1);
+        let bins = QuantileBins::fit(&column(&values), 1);
         let of_values = codes(&bins, &values);
         assert!(of_values[..6000].iter().all(|code| *code == 0));
         assert!(of_values.windows(2).all(|pair| pair[0] <= pair[1]));
@@ -180,14 +180,14 @@ mod tests {
     fn few_rows_have_few_bins() {
         let bins_of = |n: usize| {
             let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
-            Bins::fit(&column(&values), 1).layout(&Layout::new(1, vec![1])).size(0)
+            QuantileBins::fit(&column(&values), 1).layout(&Layout::new(1, vec![1])).size(0)
         };
         assert_eq!([50, 1000, 2000, 4000, 50_000].map(bins_of), [4, 5, 10, 20, 20]);
     }
 
     #[test]
     fn surprise_grows_outside_of_the_training_values() {
-        let bins = Bins::fit(&column(&[0.0, 1.0, 2.0, 3.0]), 1);
+        let bins = QuantileBins::fit(&column(&[0.0, 1.0, 2.0, 3.0]), 1);
         assert_eq!(bins.excess(0, 2.5), 0.0);
         assert!(bins.excess(0, 10.0) > bins.excess(0, 4.0));
         assert!((bins.excess(0, 5.0) - 2.0 * 3.0f64.ln()).abs() < 1e-6, "twice the distance of the quartiles");
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_expected_range_holds_nine_tenths() {
-        let bins = Bins::fit(&column(&[0.0, 1.0, 2.0, 3.0]), 1);
+        let bins = QuantileBins::fit(&column(&[0.0, 1.0, 2.0, 3.0]), 1);
         assert_eq!(bins.expected_range(0, &[0.04, 0.5, 0.44, 0.02]), [0.0, 2.0]);
         assert_eq!(bins.expected_range(0, &[0.97, 0.01, 0.01, 0.01]), [0.0, 0.0]);
     }

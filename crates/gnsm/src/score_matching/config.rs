@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::Weights;
+use super::evidence::EvidenceWeights;
 use crate::columns::Layout;
 use crate::error::{Error, Result};
 use crate::network::{Ends, NetworkSize, OptimiserConfig};
-use crate::noise::objective::{Objective, Parameterisation};
-use crate::noise::{Levels, LevelsConfig, Smoothing};
+use crate::noise::{Levels, LevelsConfig, Objective, Parameterisation, Smoothing};
 use crate::score_matching::embed::Point;
 use crate::train::TrainingConfig;
 
@@ -42,7 +41,7 @@ pub enum Head {
     /// Rare values, odd couplings and patterns, each as far as the table shows it.
     Evidence {
         /// The weights, if not those that the table shows.
-        weights: Option<Weights>,
+        weights: Option<EvidenceWeights>,
     },
     /// The denoising surprise of the cells.
     Surprise,

@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::columns::{ABSENT, Encoded, Layout, UNSEEN};
 use crate::math::ln;
 use crate::network::ResidualNetwork;
-use crate::noise::objective::{Loss, Parameterisation};
-use crate::noise::{Levels, concrete};
+use crate::noise::{Levels, Parameterisation, concrete};
 
 /// Where in a level's noise distribution a row is shown to the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -273,7 +272,7 @@ impl Embedder<'_> {
         let seen = |code: u32, level: usize, size: usize| {
             let (mut x, mut input) = (vec![0.0; size], vec![0.0; size]);
             self.point(&mut x, code, level);
-            Loss::group_input(self.parameterisation, self.levels, &mut input, &x, level);
+            self.parameterisation.present_group(self.levels, level, &x, &mut input);
             (input[0], input[size - 1])
         };
         let of_group = |(level, group): (usize, usize)| {

@@ -1,6 +1,6 @@
 //! The default head: rare values, odd couplings and long descriptions, weighed by what the table shows of couplings.
 //!
-//! Five figures of a row, each turned into the nats of its tail among usual rows ([`super::tails`]):
+//! Five figures of a row, each turned into the nats of its tail among usual rows ([`HeavyTail`]):
 //!
 //! - *numbers*: Σ z²/2;
 //! - *categories*: how outlying they are by coupled biased random walks ([`crate::detectors::Cbrw`]), or by their marginals
@@ -37,14 +37,14 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::tails::Tail;
 use crate::columns::{Encoded, Layout};
+use crate::density::HeavyTail;
 use crate::detectors::{
-    Cbrw, Comprex, Detector, MOST_CELLS, Marginals, NoSettings, Pca, PcaConfig, Split, WIDEST, WalkConfig,
+    Cbrw, Comprex, MOST_CELLS, Marginals, NoSettings, Pca, PcaConfig, Split, WIDEST, WalkConfig, fitted_detectors,
     score_distinct,
 };
-use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::error::Result;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::{Run, Silent};
 
 /// How fast patterns take over where half of a row follows from the rest.
@@ -63,11 +63,11 @@ const WIDEST_RESIDUAL: usize = 1024;
 /// What a row is measured by.
 #[derive(Debug, Clone)]
 pub(super) struct EvidenceHead {
-    weights: Weights,
+    weights: EvidenceWeights,
     n_numbers: usize,
     numbers: Option<Member>,
     categories: Option<Member>,
-    doubt: Tail,
+    doubt: HeavyTail,
     residual: Option<Member>,
     patterns: Option<Member>,
 }
@@ -75,7 +75,7 @@ pub(super) struct EvidenceHead {
 /// What the score is made of; each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Weights {
+pub struct EvidenceWeights {
     /// Of rare numbers and categories.
     pub values: f64,
     /// Of the network's doubt about how cells go together.
@@ -90,17 +90,17 @@ pub struct Weights {
 #[derive(Debug, Clone)]
 struct Member {
     detector: MemberDetector,
-    tail: Tail,
+    tail: HeavyTail,
 }
 
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stored {
-    weights: Weights,
+pub struct StoredEvidence {
+    weights: EvidenceWeights,
     numbers: Option<StoredMember>,
     categories: Option<StoredMember>,
-    doubt: Tail,
+    doubt: HeavyTail,
     residual: Option<StoredMember>,
     patterns: Option<StoredMember>,
 }
@@ -110,14 +110,14 @@ pub(super) struct Stored {
 struct StoredMember {
     method: String,
     content: serde_json::Value,
-    tail: Tail,
+    tail: HeavyTail,
 }
 
 impl EvidenceHead {
     /// Fits the members to `all` rows, and the tails to the `held_out` ones, whose doubts [rows, cells] the network has told. `weigh` is told the share
     /// that patterns save.
     pub fn fit(
-        weigh: impl FnOnce(f64) -> Weights,
+        weigh: impl FnOnce(f64) -> EvidenceWeights,
         layout: &Layout,
         all: &Encoded,
         held_out: &Encoded,
@@ -139,68 +139,94 @@ impl EvidenceHead {
             n_numbers: layout.n_numbers(),
             numbers: has_any(&numbers).then(|| member("marginals", &numbers, only_numbers)).transpose()?,
             categories: has_any(&categories).then(|| member(by_rarity, &categories, only_codes)).transpose()?,
-            doubt: Tail::fit(doubts.chunks_exact(layout.n_cells()).map(sum).collect()),
+            doubt: HeavyTail::fit(doubts.chunks_exact(layout.n_cells()).map(sum).collect()),
             residual: (weights.residual > 0.0).then(residual).transpose()?,
             patterns: patterns.filter(|_| weights.patterns > 0.0).map(|patterns| Member::new(patterns, held_out)),
         })
     }
 
     /// What the score is made of.
-    pub fn weights(&self) -> Weights {
+    pub fn weights(&self) -> EvidenceWeights {
         self.weights
     }
 
     /// Takes the scores of rows apart. `doubts` [rows, cells] is asked for only where there is a use for it.
     pub fn split(&self, rows: &Encoded, n_cells: usize, doubts: impl FnOnce() -> Vec<f32>) -> Split {
-        let mut split = Split { base: vec![0.0; rows.n_rows()], parts: vec![0.0; rows.n_rows() * n_cells], n_cells };
-        if let Some(numbers) = &self.numbers {
-            numbers.add(&mut split, 0, self.weights.values, &only_numbers(rows));
-        }
-        if let Some(categories) = &self.categories {
-            categories.add(&mut split, self.n_numbers, self.weights.values, &only_codes(rows));
-        }
-        if let Some(residual) = &self.residual {
-            residual.add(&mut split, 0, self.weights.residual, rows);
-        }
-        if self.weights.doubt + self.weights.patterns > 0.0 {
-            let parts = doubts().into_iter().map(f64::from).collect();
-            let doubts = Split { base: vec![0.0; rows.n_rows()], parts, n_cells };
-            let lengths = self.patterns.as_ref().map(|patterns| patterns.nats(rows));
-            add(&mut split, 0, &doubts, |row, sum| {
-                let length = lengths.as_ref().map_or(0.0, |lengths| lengths[row]);
-                self.weights.doubt * self.doubt.nats(sum) + self.weights.patterns * length
-            });
-        }
-        split
+        let measures = self.measure(rows, n_cells, doubts);
+        let mut parts = vec![0.0; rows.n_rows() * n_cells];
+        let add = |(row, parts): (usize, &mut [f64])| add_all(&measures, row, parts);
+        let base = parts.par_chunks_mut(n_cells).enumerate().map(add).collect();
+        Split { base, parts, n_cells }
     }
 
-    pub fn save(&self, tensors: &mut Tensors) -> serde_json::Result<Stored> {
-        let mut save =
-            |name: &str, member: &Option<Member>| member.as_ref().map(|member| member.save(name, tensors)).transpose();
-        Ok(Stored {
+    /// The scores of rows: the sums of [`Self::split`], of which one row at a time is held.
+    pub fn score(&self, rows: &Encoded, n_cells: usize, doubts: impl FnOnce() -> Vec<f32>) -> Vec<f64> {
+        let measures = self.measure(rows, n_cells, doubts);
+        let score = |parts: &mut Vec<f64>, row: usize| {
+            parts.fill(0.0);
+            add_all(&measures, row, parts) + parts.iter().sum::<f64>()
+        };
+        (0..rows.n_rows()).into_par_iter().map_init(|| vec![0.0; n_cells], score).collect()
+    }
+
+    /// What each member says of rows, in the order in which it is added up.
+    fn measure(&self, rows: &Encoded, n_cells: usize, doubts: impl FnOnce() -> Vec<f32>) -> Vec<Measure> {
+        let weights = self.weights;
+        let mut measures = Vec::new();
+        if let Some(numbers) = &self.numbers {
+            measures.push(numbers.measure(0, weights.values, &only_numbers(rows)));
+        }
+        if let Some(categories) = &self.categories {
+            measures.push(categories.measure(self.n_numbers, weights.values, &only_codes(rows)));
+        }
+        if let Some(residual) = &self.residual {
+            measures.push(residual.measure(0, weights.residual, rows));
+        }
+        if weights.doubt + weights.patterns > 0.0 {
+            let parts = doubts().into_iter().map(f64::from).collect();
+            let own = Split { base: vec![0.0; rows.n_rows()], parts, n_cells };
+            let lengths = self.patterns.as_ref().map(|patterns| patterns.nats(rows));
+            let nats = |(row, sum): (usize, f64)| {
+                let length = lengths.as_ref().map_or(0.0, |lengths| lengths[row]);
+                weights.doubt * self.doubt.nats(sum) + weights.patterns * length
+            };
+            measures.push(Measure::new(0, own, nats));
+        }
+        measures
+    }
+}
+
+impl Store for EvidenceHead {
+    type Document = StoredEvidence;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredEvidence> {
+        let mut write =
+            |name: &str, member: &Option<Member>| member.as_ref().map(|member| member.write(name, tensors)).transpose();
+        Ok(StoredEvidence {
             weights: self.weights,
-            numbers: save("numbers", &self.numbers)?,
-            categories: save("categories", &self.categories)?,
+            numbers: write("numbers", &self.numbers)?,
+            categories: write("categories", &self.categories)?,
             doubt: self.doubt.clone(),
-            residual: save("residual", &self.residual)?,
-            patterns: save("patterns", &self.patterns)?,
+            residual: write("residual", &self.residual)?,
+            patterns: write("patterns", &self.patterns)?,
         })
     }
 
-    pub fn load(stored: Stored, layout: &Layout, tensors: &mut Tensors) -> std::result::Result<Self, String> {
-        let mut load = |name: &str, member: Option<StoredMember>, methods: &[&str], layout: &Layout| {
-            member.map(|member| Member::load(name, member, methods, layout, tensors)).transpose()
+    fn read(stored: StoredEvidence, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        let mut read = |name: &str, member: Option<StoredMember>, methods: &[&str], layout: &Layout| {
+            member.map(|member| Member::read(name, member, methods, layout, tensors)).transpose()
         };
         stored.weights.validate()?;
         stored.doubt.validate()?;
         Ok(Self {
             weights: stored.weights,
             n_numbers: layout.n_numbers(),
-            numbers: load("numbers", stored.numbers, &["marginals"], &numbers_of(layout))?,
-            categories: load("categories", stored.categories, &["cbrw", "marginals"], &categories_of(layout))?,
+            numbers: read("numbers", stored.numbers, &["marginals"], &numbers_of(layout))?,
+            categories: read("categories", stored.categories, &["cbrw", "marginals"], &categories_of(layout))?,
             doubt: stored.doubt,
-            residual: load("residual", stored.residual, &["pca"], layout)?,
-            patterns: load("patterns", stored.patterns, &["comprex"], layout)?,
+            residual: read("residual", stored.residual, &["pca"], layout)?,
+            patterns: read("patterns", stored.patterns, &["comprex"], layout)?,
         })
     }
 }
@@ -208,12 +234,12 @@ impl EvidenceHead {
 impl Member {
     /// Learns the tail from `held_out` rows.
     fn new(detector: MemberDetector, held_out: &Encoded) -> Self {
-        Self { tail: Tail::fit(score_distinct(detector.detector(), held_out)), detector }
+        Self { tail: HeavyTail::fit(score_distinct(detector.detector(), held_out)), detector }
     }
 
-    /// Adds `weight` times the nats of this member's scores, to the cells from `first` on.
-    fn add(&self, split: &mut Split, first: usize, weight: f64, rows: &Encoded) {
-        add(split, first, &self.detector.detector().split(rows), |_, sum| weight * self.tail.nats(sum));
+    /// `weight` times the nats of this member's scores, of the cells from `first` on.
+    fn measure(&self, first: usize, weight: f64, rows: &Encoded) -> Measure {
+        Measure::new(first, self.detector.detector().split(rows), |(_, sum)| weight * self.tail.nats(sum))
     }
 
     /// The nats of each row's score.
@@ -221,22 +247,24 @@ impl Member {
         self.detector.detector().score(rows).into_iter().map(|score| self.tail.nats(score)).collect()
     }
 
-    fn save(&self, name: &str, tensors: &mut Tensors) -> serde_json::Result<StoredMember> {
+    /// Puts the arrays under `name`.
+    fn write(&self, name: &str, tensors: &mut Tensors) -> serde_json::Result<StoredMember> {
         let mut own = Tensors::default();
         let content = self.detector.save(&mut own)?;
         tensors.put_under(name, own);
         Ok(StoredMember { method: self.detector.name().to_owned(), content, tail: self.tail.clone() })
     }
 
-    fn load(
+    /// Takes the arrays from under `name`; the detector must be of one of these methods.
+    fn read(
         name: &str,
         stored: StoredMember,
         methods: &[&str],
         layout: &Layout,
         tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
+    ) -> Loaded<Self> {
         if layout.width() == 0 || !methods.contains(&stored.method.as_str()) {
-            return Err(format!("the {name} are not measured by `{}`", stored.method));
+            return Err(format!("the {name} are not measured by `{}`", stored.method).into());
         }
         stored.tail.validate()?;
         let mut own = tensors.take_under(name);
@@ -245,24 +273,44 @@ impl Member {
     }
 }
 
-/// Adds the nats of each row, told its number and its sum in `own`, to the cells from `first` on, in proportion to their parts in `own`.
-fn add(split: &mut Split, first: usize, own: &Split, nats: impl Fn(usize, f64) -> f64 + Sync) {
-    let n_cells = split.n_cells;
-    let rows = split.base.par_iter_mut().zip(split.parts.par_chunks_mut(n_cells));
-    rows.enumerate().for_each(|(row, (base, parts))| {
-        let own_parts = own.parts(row);
-        let sum = own.base[row] + own_parts.iter().sum::<f64>();
-        let nats = nats(row, sum);
-        if sum > 0.0 {
-            *base += nats / sum * own.base[row];
-            parts[first..].iter_mut().zip(own_parts).for_each(|(part, own)| *part += nats / sum * own);
-        } else {
-            *base += nats;
-        }
-    });
+/// What one member says of some rows.
+struct Measure {
+    /// The cell of a row that is the first of the member's.
+    first: usize,
+    /// The member's scores, taken apart.
+    own: Split,
+    /// Their sums.
+    sums: Vec<f64>,
+    /// What the sums are worth.
+    nats: Vec<f64>,
 }
 
-impl Weights {
+impl Measure {
+    /// `nats` is told each row and its sum.
+    fn new(first: usize, own: Split, nats: impl Fn((usize, f64)) -> f64) -> Self {
+        let sums = own.sums();
+        Self { first, nats: sums.iter().copied().enumerate().map(nats).collect(), own, sums }
+    }
+
+    /// Adds the nats of a row to its cells, in proportion to their parts; returns what goes to the base.
+    fn add(&self, row: usize, parts: &mut [f64]) -> f64 {
+        let (sum, nats) = (self.sums[row], self.nats[row]);
+        if sum > 0.0 {
+            let cells = parts[self.first..].iter_mut().zip(self.own.parts(row));
+            cells.for_each(|(part, own)| *part += nats / sum * own);
+            nats / sum * self.own.base[row]
+        } else {
+            nats
+        }
+    }
+}
+
+/// Adds what all members say of a row to its cells; returns the base.
+fn add_all(measures: &[Measure], row: usize, parts: &mut [f64]) -> f64 {
+    measures.iter().fold(0.0, |base, measure| base + measure.add(row, parts))
+}
+
+impl EvidenceWeights {
     /// Checks them; says what is wrong.
     pub fn validate(self) -> std::result::Result<(), &'static str> {
         let all = [self.values, self.doubt, self.residual, self.patterns];
@@ -322,62 +370,28 @@ fn gain(surprises: &[[f64; 2]]) -> (f64, f64) {
     ((mean - (variance / n).sqrt()).max(0.0), at_a_glance)
 }
 
-/// Writes out the detectors that can be members.
-macro_rules! members {
-    ($($name:literal: $variant:ident($config:expr);)+) => {
-        /// The detector of a member.
-        #[derive(Debug, Clone)]
-        enum MemberDetector {
-            $($variant(Box<$variant>),)+
-        }
-
-        impl MemberDetector {
-            fn fit(name: &str, layout: &Layout, rows: &Encoded) -> Result<Self> {
-                let run = Run { seed: 0, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
-                match name {
-                    $($name => Ok(Self::$variant(Box::new($variant::fit(&$config, layout, rows, &rows.select(&[]), run)?))),)+
-                    _ => Err(Error::config("method", format!("`{name}` cannot be a member"))),
-                }
-            }
-
-            fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $name,)+
-                }
-            }
-
-            fn detector(&self) -> &dyn Detector {
-                match self {
-                    $(Self::$variant(fitted) => fitted.as_ref(),)+
-                }
-            }
-
-            fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
-                match self {
-                    $(Self::$variant(fitted) => fitted.save(tensors),)+
-                }
-            }
-
-            fn load(
-                name: &str,
-                content: serde_json::Value,
-                layout: &Layout,
-                tensors: &mut Tensors,
-            ) -> std::result::Result<Self, String> {
-                match name {
-                    $($name => $variant::load(content, layout, tensors).map(|fitted| Self::$variant(Box::new(fitted))),)+
-                    _ => Err(format!("method `{name}` cannot be a member")),
-                }
-            }
-        }
-    };
+fitted_detectors! {
+    /// The detector of a member.
+    enum MemberDetector {
+        "marginals": Marginals(Marginals),
+        "cbrw": Cbrw(Cbrw),
+        "pca": Pca(Pca),
+        "comprex": Comprex(Comprex),
+    }
 }
 
-members! {
-    "marginals": Marginals(NoSettings {});
-    "cbrw": Cbrw(WalkConfig::default());
-    "pca": Pca(PcaConfig::default());
-    "comprex": Comprex(NoSettings {});
+impl MemberDetector {
+    /// Fits the detector of that name, with its default settings.
+    fn fit(name: &str, layout: &Layout, rows: &Encoded) -> Result<Self> {
+        let run = Run { seed: 0, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
+        let rows = [rows, &rows.select(&[])];
+        Ok(match name {
+            "cbrw" => Self::Cbrw(Box::new(Cbrw::fit(&WalkConfig::default(), layout, rows, run)?)),
+            "pca" => Self::Pca(Box::new(Pca::fit(&PcaConfig::default(), layout, rows, run)?)),
+            "comprex" => Self::Comprex(Box::new(Comprex::fit(&NoSettings {}, layout, rows, run)?)),
+            _ => Self::Marginals(Box::new(Marginals::fit(&NoSettings {}, layout, rows, run)?)),
+        })
+    }
 }
 
 fn numbers_of(layout: &Layout) -> Layout {
@@ -409,79 +423,4 @@ pub(super) fn sum(values: &[f32]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    // By hand: 3 pairs of columns with 2·1, 2·3 and 1·3 free parameters cost ½·11·log 100000 = 63.3 nats; at 100,000 rows u = 50/51.
-    #[test]
-    fn couplings_count_by_how_far_their_evidence_exceeds_their_cost() {
-        const N: usize = 100_000;
-        let (cost, u) = (0.5 * 11.0 * (N as f64).ln(), 50.0 / 51.0);
-        let weights = |surprises: &[[f64; 2]]| Weights::new(surprises, N, &[2, 1, 3], 1.0);
-        let expected = |w: f64| (1.0 - w) * (1.0 - 0.5 * (1.0 - u)) + 0.25 * w;
-        let of_evidence = |nats: f64| weights(&[[2.0, 2.0 - nats / N as f64]; 50]);
-        assert!((of_evidence(1.4 * cost).values - expected(0.4)).abs() < 1e-6);
-        assert!((of_evidence(2.5 * cost).values - expected(1.0)).abs() < 1e-6);
-        assert!((of_evidence(0.9 * cost).values - expected(0.0)).abs() < 1e-6, "that does not pay for it");
-        let together = of_evidence(2.5 * cost);
-        assert_eq!(together.doubt, together.residual);
-        assert!((together.doubt - 0.25).abs() < 1e-6 && (together.patterns - 0.25).abs() < 1e-6, "{together:?}");
-        for nothing in [&[[2.0, 2.5]; 50][..], &[[9.0, 0.0]], &[[0.0, 0.0]; 50]] {
-            assert!((weights(nothing).values - expected(0.0)).abs() < 1e-6, "{nothing:?}");
-        }
-        // Mean 0.001, standard deviation 0.003·√(50/49): the standard error is 0.000429.
-        let uneven: Vec<[f64; 2]> = (0..50).map(|i| [2.0, if i % 2 == 0 { 1.996 } else { 2.002 }]).collect();
-        let evidence = N as f64 * (0.001 - 0.003 / 49f64.sqrt());
-        assert!(evidence < cost && 0.001 * N as f64 > cost, "the error decides");
-        assert!((weights(&uneven).values - expected(0.0)).abs() < 1e-6);
-    }
-
-    #[test]
-    fn patterns_take_over_where_the_rest_tells_half_of_many_rows() {
-        let weights = |rest: f64, n_rows: usize| Weights::new(&[[2.0, rest]; 50], n_rows, &[2, 1, 3], 0.0);
-        let kinds = 1.0 / (1.0 + (-2.4f64).exp());
-        assert!((weights(0.92, 1_000_000_000).patterns - (kinds + 0.25 * (1.0 - kinds))).abs() < 1e-4, "v = 0.54");
-        let nearly_all = weights(0.8, 1_000_000_000);
-        assert!(nearly_all.doubt > 0.2e-9 && nearly_all.patterns > 1.0 - 1.1e-9, "v = 0.6: {nearly_all:?}");
-        let few = weights(0.8, 2000);
-        assert!((few.values - 0.25).abs() < 1e-3 && (few.patterns - 0.25).abs() < 1e-3, "{few:?}");
-        assert!((weights(1.9, 1_000_000_000).patterns - 0.25).abs() < 1e-3, "v = 0.05");
-        for weights in [few, weights(0.8, 500), weights(1.2, 5000), weights(2.0, 100)] {
-            let sum = weights.values + weights.doubt + weights.residual + weights.patterns;
-            assert!((sum - 1.0).abs() < 1e-9, "{weights:?}");
-        }
-    }
-
-    #[test]
-    fn in_small_tables_something_stands_beside_values() {
-        let weights = |saving: f64, n_rows: usize| Weights::new(&[[2.0, 2.0]; 50], n_rows, &[2, 1], saving);
-        let found = weights(0.03, 2000);
-        assert!((found.patterns - 0.25).abs() < 1e-9 && found.doubt == 0.0, "half of a half: {found:?}");
-        let nothing_found = weights(0.02, 2000);
-        assert_eq!(nothing_found.patterns, 0.0, "too little saved");
-        assert!((nothing_found.doubt - 0.125).abs() < 1e-9 && nothing_found.residual == nothing_found.doubt);
-        assert!(weights(0.5, 1_000_000).values > 0.99, "too many rows");
-    }
-
-    #[test]
-    fn what_cannot_be_measured_is_left_to_doubt() {
-        let weights = Weights { values: 0.1, doubt: 0.2, residual: 0.3, patterns: 0.4 };
-        assert_eq!(weights.measurable(true, true), weights);
-        let alone = weights.measurable(false, false);
-        assert_eq!((alone.residual, alone.patterns), (0.0, 0.0));
-        assert!((alone.doubt - 0.9).abs() < 1e-12);
-    }
-
-    #[test]
-    fn parts_follow_the_shares_of_the_cells() {
-        let tail = Tail::fit((1..=100).map(f64::from).collect());
-        let own = Split { base: vec![10.0, 0.0], parts: vec![30.0, 10.0, 0.0, 0.0], n_cells: 2 };
-        let mut split = Split { base: vec![0.0; 2], parts: vec![0.0; 6], n_cells: 3 };
-        add(&mut split, 1, &own, |_, sum| 0.5 * tail.nats(sum));
-        let nats = 0.5 * tail.nats(50.0);
-        assert!((split.base[0] - 0.2 * nats).abs() < 1e-12);
-        assert_eq!(split.parts(0)[0], 0.0, "cells before the first are left alone");
-        assert!((split.parts(0)[1] - 0.6 * nats).abs() < 1e-12 && (split.parts(0)[2] - 0.2 * nats).abs() < 1e-12);
-        assert_eq!((split.base[1], split.parts(1)), (0.5 * tail.nats(0.0), &[0.0; 3][..]));
-    }
-}
+mod tests;

@@ -15,7 +15,8 @@ mod config;
 pub mod embed;
 mod evidence;
 mod norms;
-mod tails;
+
+use std::ops::Add;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -27,15 +28,14 @@ use crate::columns::{Encoded, Layout, UNSEEN};
 use crate::density::{Density, Standardizer};
 use crate::detectors::{Detector, Expected, Split};
 use crate::error::Result;
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::math::stream;
 use crate::network::ResidualNetwork;
-use crate::noise::Levels;
-use crate::noise::objective::Loss;
+use crate::noise::{Levels, Loss};
 use crate::train::{CurvePoint, Ending, Run, Trained, train_denoiser};
-use bins::Bins;
-use evidence::EvidenceHead;
-pub use evidence::Weights;
+use bins::QuantileBins;
+pub use evidence::EvidenceWeights;
+use evidence::{EvidenceHead, StoredEvidence};
 pub use norms::{NormsHead, NormsOfRows};
 
 /// Names of the random streams.
@@ -61,7 +61,7 @@ pub struct Gnsm {
     /// Numbers and groups as rows bring them.
     outer: Layout,
     /// The bins of the numbers, unless they get Gaussian noise.
-    bins: Option<Bins>,
+    bins: Option<QuantileBins>,
     /// What the network sees.
     layout: Layout,
     network: ResidualNetwork,
@@ -83,30 +83,25 @@ enum FittedHead {
 /// What of a trained detector is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredGnsm {
     config: GnsmConfig,
     n_training_rows: u64,
     curve: Vec<CurvePoint>,
     ending: Ending,
-    bins: Option<Bins>,
-    evidence: Option<evidence::Stored>,
+    bins: Option<QuantileBins>,
+    evidence: Option<StoredEvidence>,
     standardizer: Option<Standardizer>,
     density: Option<Density>,
 }
 
 impl Gnsm {
     /// Trains on `training` rows; `validation` rows stop the training and, together with the others, shape the density.
-    pub fn fit(
-        config: &GnsmConfig,
-        outer: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        run: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &GnsmConfig, outer: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         config.validate()?;
         let levels = Levels::new(&config.levels)?;
+        let [training, validation] = rows;
         let all = &training.concat(validation);
-        let bins = config.bins.then(|| Bins::fit(all, outer.n_numbers()));
+        let bins = config.bins.then(|| QuantileBins::fit(all, outer.n_numbers()));
         let held_out = validation;
         let (training, validation) = (&binned(bins.as_ref(), training), &binned(bins.as_ref(), validation));
         let layout = &bins.as_ref().map_or_else(|| outer.clone(), |bins| bins.layout(outer));
@@ -167,7 +162,7 @@ impl Gnsm {
     }
 
     /// What the score is made of; only for [`Head::Evidence`].
-    pub fn weights(&self) -> Option<Weights> {
+    pub fn weights(&self) -> Option<EvidenceWeights> {
         match &self.head {
             FittedHead::Evidence(head) => Some(head.weights()),
             FittedHead::Surprise | FittedHead::Norms(_) => None,
@@ -223,7 +218,7 @@ impl Gnsm {
     }
 
     /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them; patterns save the share `saving`.
-    fn weigh(&self, held_out: &Encoded, n_rows: usize, saving: f64) -> Weights {
+    fn weigh(&self, held_out: &Encoded, n_rows: usize, saving: f64) -> EvidenceWeights {
         let embedder = self.embedder(self.point());
         let rows: Vec<usize> = (0..held_out.n_rows().min(ASKED_ROWS)).collect();
         let rows = &held_out.select(&rows);
@@ -241,7 +236,7 @@ impl Gnsm {
         let surprises: Vec<[f64; 2]> = at_a_glance.zip(from_the_rest).map(|(glance, rest)| [glance, rest]).collect();
         let of_categories = (0..self.outer.n_groups()).map(|group| self.outer.size(group).saturating_sub(1));
         let free: Vec<usize> = std::iter::repeat_n(1, self.outer.n_numbers()).chain(of_categories).collect();
-        Weights::new(&surprises, n_rows, &free, saving)
+        EvidenceWeights::new(&surprises, n_rows, &free, saving)
     }
 
     /// What the rest of the rows says about the cells that are `asked` for, [rows, width]; 0 elsewhere.
@@ -257,16 +252,17 @@ impl Gnsm {
         expected
     }
 
-    /// Takes the scores of some rows apart.
-    fn split_block(&self, rows: &Encoded) -> Split {
+    /// Scores some rows and takes the scores apart.
+    fn split_block(&self, rows: &Encoded) -> (Vec<f64>, Split) {
         let (n_cells, inner) = (self.layout.n_cells(), &binned(self.bins.as_ref(), rows));
         let embedder = self.embedder(self.point());
+        let by_cells = |split: Split| (split.sums(), split);
         match &self.head {
-            FittedHead::Evidence(head) => head.split(rows, n_cells, || embedder.doubts(inner)),
+            FittedHead::Evidence(head) => by_cells(head.split(rows, n_cells, || embedder.doubts(inner))),
             FittedHead::Surprise => {
                 let embedding = embedder.surprises(inner, self.levels.count());
                 let parts = (0..rows.n_rows()).flat_map(|row| self.mean_surprises(&embedding, row, rows)).collect();
-                Split { base: vec![0.0; rows.n_rows()], parts, n_cells }
+                by_cells(Split { base: vec![0.0; rows.n_rows()], parts, n_cells })
             }
             FittedHead::Norms(head) => {
                 let embedding = embedder.norms(inner);
@@ -277,9 +273,33 @@ impl Gnsm {
                         parts[row * n_cells + self.outer.n_numbers() + group] += self.unseen_surprise();
                     }
                 }
-                Split { base, parts, n_cells }
+                (self.anomalies(head, &embedding, rows), Split { base, parts, n_cells })
             }
         }
+    }
+
+    /// Scores some rows, and no more than that.
+    fn score_block(&self, rows: &Encoded) -> Vec<f64> {
+        let (n_cells, inner) = (self.layout.n_cells(), &binned(self.bins.as_ref(), rows));
+        let embedder = self.embedder(self.point());
+        match &self.head {
+            FittedHead::Evidence(head) => head.score(rows, n_cells, || embedder.doubts(inner)),
+            FittedHead::Surprise => {
+                let embedding = embedder.surprises(inner, self.levels.count());
+                let score = |row| self.mean_surprises(&embedding, row, rows).into_iter().fold(0.0, f64::add);
+                (0..rows.n_rows()).map(score).collect()
+            }
+            FittedHead::Norms(head) => self.anomalies(head, &embedder.norms(inner), rows),
+        }
+    }
+
+    /// The scores of rows by their norms.
+    fn anomalies(&self, head: &NormsHead, embedding: &Embedding, rows: &Encoded) -> Vec<f64> {
+        let score = |row: usize| {
+            let unseen = unseen_groups(rows.codes(row)).count() as f64;
+            head.anomaly_of(embedding.row(row), self.layout.n_cells()) + unseen * self.unseen_surprise()
+        };
+        (0..rows.n_rows()).into_par_iter().map(score).collect()
     }
 
     /// The surprise of each cell of a row, averaged over the levels.
@@ -296,33 +316,25 @@ impl Gnsm {
         }
         surprises
     }
+}
 
-    fn score_block(&self, rows: &Encoded) -> Vec<f64> {
-        if let FittedHead::Norms(head) = &self.head {
-            let embedding = self.embedder(self.point()).norms(&binned(self.bins.as_ref(), rows));
-            let score = |row: usize| {
-                let unseen = unseen_groups(rows.codes(row)).count() as f64;
-                head.anomaly_of(embedding.row(row), self.layout.n_cells()) + unseen * self.unseen_surprise()
-            };
-            return (0..rows.n_rows()).into_par_iter().map(score).collect();
-        }
-        let split = self.split_block(rows);
-        (0..rows.n_rows()).map(|row| split.base[row] + split.parts(row).iter().sum::<f64>()).collect()
-    }
+impl Store for Gnsm {
+    type Document = StoredGnsm;
+    type Shape = Layout;
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredGnsm> {
         tensors.put("network.parameters", self.network.parameters().to_vec());
         tensors.put("network.frequencies", self.network.frequencies().to_vec());
         tensors.put("spread", self.spread.clone());
         let (evidence, standardizer, density) = match &self.head {
-            FittedHead::Evidence(head) => (Some(head.save(tensors)?), None, None),
+            FittedHead::Evidence(head) => (Some(head.write(tensors)?), None, None),
             FittedHead::Surprise => (None, None, None),
             FittedHead::Norms(head) => {
-                tensors.put("mean_norms", head.mean_norms.clone());
-                (None, Some(head.standardizer.clone()), Some(head.density.clone()))
+                let (standardizer, density) = head.write(tensors)?;
+                (None, Some(standardizer), Some(density))
             }
         };
-        serde_json::to_value(Stored {
+        Ok(StoredGnsm {
             config: self.config,
             n_training_rows: self.n_training_rows,
             curve: self.curve.clone(),
@@ -334,15 +346,10 @@ impl Gnsm {
         })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        outer: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let stored: Stored = serde_json::from_value(content).map_err(|error| error.to_string())?;
+    fn read(stored: StoredGnsm, outer: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
         let config = stored.config;
-        config.validate().map_err(|error| error.to_string())?;
-        let levels = Levels::new(&config.levels).map_err(|error| error.to_string())?;
+        config.validate()?;
+        let levels = Levels::new(&config.levels)?;
         if stored.bins.is_some() != config.bins {
             return Err("the bins and the settings do not fit together".into());
         }
@@ -360,17 +367,12 @@ impl Gnsm {
         }
         let head = match (config.head, stored.evidence, stored.standardizer, stored.density) {
             (Head::Evidence { .. }, Some(evidence), None, None) => {
-                FittedHead::Evidence(Box::new(EvidenceHead::load(evidence, outer, tensors)?))
+                FittedHead::Evidence(Box::new(EvidenceHead::read(evidence, outer, tensors)?))
             }
             (Head::Surprise, None, None, None) => FittedHead::Surprise,
             (Head::Norms { .. }, None, Some(standardizer), Some(density)) => {
-                standardizer.validate()?;
-                density.validate()?;
-                if standardizer.dimension() != levels.count() || density.dimension() != levels.count() {
-                    return Err("the density does not have as many dimensions as there are levels".into());
-                }
-                let mean_norms = tensors.take("mean_norms", levels.count() * layout.n_cells())?;
-                FittedHead::Norms(Box::new(NormsHead { standardizer, density, mean_norms }))
+                let shape = [levels.count(), layout.n_cells()];
+                FittedHead::Norms(Box::new(NormsHead::read((standardizer, density), &shape, tensors)?))
             }
             _ => return Err("the head and its density do not fit together".into()),
         };
@@ -397,6 +399,10 @@ impl Detector for Gnsm {
     }
 
     fn split(&self, rows: &Encoded) -> Split {
+        self.split_block(rows).1
+    }
+
+    fn score_and_split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
         self.split_block(rows)
     }
 
@@ -439,7 +445,7 @@ fn unseen_groups(codes: &[u32]) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Rows as the network sees them.
-fn binned(bins: Option<&Bins>, rows: &Encoded) -> Encoded {
+fn binned(bins: Option<&QuantileBins>, rows: &Encoded) -> Encoded {
     bins.map_or_else(|| rows.clone(), |bins| bins.encode(rows))
 }
 

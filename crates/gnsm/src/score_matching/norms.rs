@@ -10,6 +10,7 @@ use crate::density::{
     Standardizer,
 };
 use crate::error::Result;
+use crate::files::{Loaded, Store, Tensors};
 
 /// Points that a kernel or neighbour density keeps.
 const DENSITY_POINTS: usize = 2_000;
@@ -69,6 +70,31 @@ impl NormsOfRows {
         let total: f64 = self.counts.iter().sum();
         let mean_norms = self.cell_sums.iter().map(|sum| (sum / total) as f32).collect();
         Ok(NormsHead { standardizer, density, mean_norms })
+    }
+}
+
+impl Store for NormsHead {
+    type Document = (Standardizer, Density);
+    /// Levels and cells.
+    type Shape = [usize; 2];
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<Self::Document> {
+        tensors.put("mean_norms", self.mean_norms.clone());
+        Ok((self.standardizer.clone(), self.density.clone()))
+    }
+
+    fn read(
+        (standardizer, density): Self::Document,
+        &[n_levels, n_cells]: &Self::Shape,
+        tensors: &mut Tensors,
+    ) -> Loaded<Self> {
+        standardizer.validate()?;
+        density.validate()?;
+        if standardizer.dimension() != n_levels || density.dimension() != n_levels {
+            return Err("the density does not have as many dimensions as there are levels".into());
+        }
+        let mean_norms = tensors.take("mean_norms", n_levels * n_cells)?;
+        Ok(Self { standardizer, density, mean_norms })
     }
 }
 

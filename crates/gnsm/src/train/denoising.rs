@@ -10,8 +10,7 @@ use crate::columns::Encoded;
 use crate::error::Result;
 use crate::math::{fill_gumbel, fill_normal, simd, stream};
 use crate::network::{Evaluator, Optimiser, ResidualNetwork, TILE, Task, Tile, Trainer};
-use crate::noise::concrete;
-use crate::noise::objective::Loss;
+use crate::noise::{Loss, concrete, perturb};
 
 /// Names of the random streams.
 const TRAINING: u64 = 1;
@@ -158,7 +157,8 @@ fn fill_noise(rng: &mut rand_chacha::ChaCha8Rng, loss: &Loss<'_>, tile: &mut Til
 }
 
 fn add_noise(rng: &mut rand_chacha::ChaCha8Rng, rows: &Encoded, loss: &Loss<'_>, hidden: f32, tile: &mut Tile) {
-    let width = loss.layout.width();
+    let Loss { layout, levels, parameterisation, .. } = *loss;
+    let width = layout.width();
     let hidden = (f64::from(hidden) * f64::from(u32::MAX)) as u32;
     simd(
         #[inline(always)]
@@ -166,15 +166,16 @@ fn add_noise(rng: &mut rand_chacha::ChaCha8Rng, rows: &Encoded, loss: &Loss<'_>,
             for position in 0..tile.rows {
                 let (row, level) = (tile.sources[position] as usize, tile.levels[position] as usize);
                 let noisy = &mut tile.noisy[position * width..][..width];
-                loss.perturb(noisy, rows.codes(row), level);
+                perturb(layout, levels, level, rows.codes(row), noisy);
                 if hidden > 0 {
-                    for places in loss.layout.groups() {
+                    for places in layout.groups() {
                         if rng.next_u32() < hidden {
                             concrete::unknown(&mut noisy[places]);
                         }
                     }
                 }
-                loss.input(&mut tile.inputs[position * width..][..width], noisy, rows.numbers(row), level);
+                let input = &mut tile.inputs[position * width..][..width];
+                parameterisation.present(layout, levels, level, noisy, rows.numbers(row), input);
             }
         },
     );

@@ -4,8 +4,8 @@ use super::*;
 use crate::columns::{Encoded, Layout};
 use crate::math::stream;
 use crate::network::{Ends, NetworkSize, OptimiserConfig, ResidualNetwork};
-use crate::noise::objective::{Loss, Objective, Parameterisation};
 use crate::noise::{Levels, LevelsConfig, Smoothing};
+use crate::noise::{Loss, Objective, Parameterisation};
 
 fn config(steps: u64) -> TrainingConfig {
     TrainingConfig {

@@ -16,7 +16,7 @@ use std::fmt::Display;
 use anyhow::{Result, anyhow, bail};
 use gnsm::Error;
 use gnsm::mask::{MaskMethod, method_named};
-use gnsm_burn::{Gnsm, MaskGnsmConfig};
+use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Outcome;
@@ -69,7 +69,7 @@ fn gnsm(arguments: &FitArguments) -> Box<dyn MaskMethod> {
         Some(MaskHeadName::Norms) => config.with_paper_head(),
         Some(MaskHeadName::Evidence) => config.with_default_head(),
     };
-    Box::new(Gnsm { config })
+    Box::new(MaskGnsm { config })
 }
 
 /// The images of a list that could not be used: each is named, and the others go on.

@@ -31,12 +31,12 @@ mod search;
 
 use serde::{Deserialize, Serialize};
 
-use super::bins::Bins;
+use super::bins::DecileBins;
 use super::{NoSettings, ScoreByCell, rows_to_fit};
 use crate::columns::{Encoded, Layout};
-use crate::detectors::{Detector, Split};
+use crate::detectors::Detector;
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// Columns beyond which trying all pairs is out of the question; it also bounds how deep a tree can be.
@@ -56,7 +56,7 @@ struct Node {
 #[derive(Debug, Clone)]
 pub struct Comprex {
     layout: Layout,
-    bins: Bins,
+    bins: DecileBins,
     /// Children before parents.
     nodes: Vec<Node>,
     /// The groups that were not merged any further, each with S of its code table.
@@ -66,8 +66,8 @@ pub struct Comprex {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
-    bins: Bins,
+pub struct StoredComprex {
+    bins: DecileBins,
     nodes: Vec<StoredNode>,
 }
 
@@ -81,15 +81,15 @@ struct StoredNode {
 
 impl Comprex {
     /// Searches for groups and patterns.
-    pub fn fit(_: &NoSettings, layout: &Layout, training: &Encoded, validation: &Encoded, _: Run<'_>) -> Result<Self> {
+    pub fn fit(_: &NoSettings, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
         if layout.n_cells() > MOST_CELLS {
             return Err(Error::fit(
                 format!("there are {} columns, and this method takes at most {MOST_CELLS}", layout.n_cells()),
                 "leave columns out with --ignore, or use another method",
             ));
         }
-        let (rows, row_counts) = rows_to_fit(training, validation)?;
-        let bins = Bins::fit(layout, &rows, &row_counts);
+        let (rows, row_counts) = rows_to_fit(rows)?;
+        let bins = DecileBins::fit(layout, &rows, &row_counts);
         let nodes = search::find_tables(&bins.all_categories(layout, &rows), layout.n_cells(), &row_counts);
         Ok(Self { layout: layout.clone(), bins, groups: groups(&nodes), nodes })
     }
@@ -126,8 +126,13 @@ impl Comprex {
         };
         node.cells.iter().for_each(|cell| parts[*cell] = length / node.cells.len() as f64);
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl Store for Comprex {
+    type Document = StoredComprex;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredComprex> {
         let patterns = || self.nodes.iter().flat_map(|node| &node.patterns);
         tensors.put("patterns", patterns().flat_map(|(values, _)| values.iter().copied()).collect::<Vec<u32>>());
         tensors.put("usages", patterns().map(|(_, usage)| *usage).collect::<Vec<f64>>());
@@ -136,18 +141,13 @@ impl Comprex {
             children: node.children,
             n_patterns: node.patterns.len(),
         };
-        serde_json::to_value(Stored { bins: self.bins.clone(), nodes: self.nodes.iter().map(stored).collect() })
+        Ok(StoredComprex { bins: self.bins.clone(), nodes: self.nodes.iter().map(stored).collect() })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { bins, nodes } = serde_json::from_value(content).map_err(|error| error.to_string())?;
+    fn read(StoredComprex { bins, nodes }: StoredComprex, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
         bins.validate(layout)?;
         if layout.n_cells() > MOST_CELLS {
-            return Err(format!("{} columns are more than {MOST_CELLS}", layout.n_cells()));
+            return Err(format!("{} columns are more than {MOST_CELLS}", layout.n_cells()).into());
         }
         check_tree(&nodes, layout.n_cells())?;
         let too_many = || String::from("there are too many patterns");
@@ -223,16 +223,6 @@ impl ScoreByCell for Comprex {
             self.cover(*group, *total, &categories, &mut key, parts);
         }
         0.0
-    }
-}
-
-impl Detector for Comprex {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        self.sum_cells(rows)
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
     }
 }
 

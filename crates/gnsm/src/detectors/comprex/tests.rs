@@ -3,7 +3,7 @@ use crate::columns::UNSEEN;
 use crate::detectors::tests::{assert_close, fit_on, rows_of};
 
 fn fit(layout: &Layout, rows: &Encoded) -> Result<Comprex> {
-    fit_on(rows, |none, run| Comprex::fit(&NoSettings {}, layout, rows, none, run))
+    fit_on(rows, |all, run| Comprex::fit(&NoSettings {}, layout, all, run))
 }
 
 /// Two columns that always agree are one group of two patterns: a row costs log 2 instead of 2 log 2. A row that breaks the

@@ -32,7 +32,7 @@ pub(super) struct Members<'a> {
 
 /// The weights of the objective's terms.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Weights {
+pub(super) struct EnergyWeights {
     /// λ₁.
     pub energy: f64,
     /// λ₂.
@@ -85,7 +85,7 @@ impl Members<'_> {
     }
 
     /// J, and its gradient with respect to latent rows and memberships unless there is no room for it.
-    pub fn objective(&self, weights: Weights, d_latent: &mut [f64], d_memberships: &mut [f64]) -> Result<f64> {
+    pub fn objective(&self, weights: EnergyWeights, d_latent: &mut [f64], d_memberships: &mut [f64]) -> Result<f64> {
         let (d, n) = (self.dimension, self.n_rows());
         let (mixture, covariances) = self.mixture(weights.regularisation)?;
         let energy: f64 = mixture.log_likelihoods(self.latent).iter().map(|l| -l).sum::<f64>() / n;

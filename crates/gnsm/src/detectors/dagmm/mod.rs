@@ -26,22 +26,18 @@
 mod energy;
 mod latent;
 
-#[cfg(test)]
-mod tests;
-
 use serde::{Deserialize, Serialize};
 
 use super::deep::{self, DeepTraining, Inputs};
-use super::{check_row_count, unseen_surprise};
-use crate::columns::Encoded;
-use crate::columns::{Layout, UNSEEN};
+use super::{check_row_count, put_mixture, take_mixture, unseen_surprise};
+use crate::columns::{Encoded, Layout};
 use crate::density::GaussianMixture;
 use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::network::{Activation, Perceptron, Stack, StackTile};
 use crate::train::{CurvePoint, Ending, Run, Trained};
-use energy::{Members, Weights};
+use energy::{EnergyWeights, Members};
 use latent::{Comparison, Slopes};
 
 /// What every component has of every row, in all.
@@ -161,7 +157,7 @@ impl DagmmConfig {
 #[derive(Debug, Clone)]
 struct Compression {
     networks: [Perceptron; 3],
-    weights: Weights,
+    weights: EnergyWeights,
 }
 
 impl Compression {
@@ -180,7 +176,7 @@ impl Compression {
         let decoder = Perceptron::new(config.code, &decoder, encoder.range().end);
         let estimator = Perceptron::new(config.code + 2, &estimator, decoder.range().end);
         let DagmmConfig { energy, covariance, regularisation, .. } = *config;
-        Self { networks: [encoder, decoder, estimator], weights: Weights { energy, covariance, regularisation } }
+        Self { networks: [encoder, decoder, estimator], weights: EnergyWeights { energy, covariance, regularisation } }
     }
 
     fn code(&self) -> usize {
@@ -343,7 +339,7 @@ pub struct Dagmm {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredDagmm {
     config: DagmmConfig,
     n_rows: f64,
     curve: Vec<CurvePoint>,
@@ -352,19 +348,14 @@ struct Stored {
 
 impl Dagmm {
     /// Trains on `training` rows, whose mixture is kept; `validation` rows stop the training.
-    pub fn fit(
-        config: &DagmmConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        run: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &DagmmConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         config.validate()?;
+        let [training, validation] = rows;
         deep::check_rows(training)?;
         let compression = Compression::new(config, layout.width());
         let inputs = Inputs::plain(layout);
         let parameters = deep::initial_parameters(&compression, run.seed);
-        let (rows, loop_config) = ([training, validation], config.training.config());
+        let loop_config = config.training.config();
         let Trained { parameters, curve, ending } =
             deep::learn(&compression, parameters, &loop_config, &inputs, rows, run)?;
         let (mut latent, mut memberships) = (Vec::new(), Vec::new());
@@ -401,35 +392,29 @@ impl Dagmm {
     pub fn ending(&self) -> Ending {
         self.ending
     }
+}
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+impl Store for Dagmm {
+    type Document = StoredDagmm;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredDagmm> {
         tensors.put("network.parameters", self.parameters.clone());
-        tensors.put("weights", self.mixture.weights.clone());
-        tensors.put("means", self.mixture.means.clone());
-        tensors.put("whitening", self.mixture.whitening.clone());
+        put_mixture(&self.mixture, tensors);
         tensors.put("mean", self.mean.clone());
         let (config, curve) = (self.config.clone(), self.curve.clone());
-        serde_json::to_value(Stored { config, n_rows: self.n_rows, curve, ending: self.ending })
+        Ok(StoredDagmm { config, n_rows: self.n_rows, curve, ending: self.ending })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
+    fn read(
+        StoredDagmm { config, n_rows, curve, ending }: StoredDagmm,
         layout: &Layout,
         tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config, n_rows, curve, ending } =
-            serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
+    ) -> Loaded<Self> {
+        config.validate()?;
         check_row_count(n_rows)?;
         let compression = Compression::new(&config, layout.width());
-        let (dimension, components) = (compression.dimension(), compression.components());
-        let mixture = GaussianMixture {
-            dimension,
-            weights: tensors.take("weights", components)?,
-            means: tensors.take("means", components * dimension)?,
-            whitening: tensors.take("whitening", components * dimension * dimension)?,
-        };
-        mixture.validate()?;
+        let mixture = take_mixture(compression.components(), compression.dimension(), tensors)?;
         let parameters = tensors.take("network.parameters", deep::n_parameters(&compression))?;
         let mean = tensors.take("mean", layout.width())?;
         Ok(Self {
@@ -454,22 +439,27 @@ impl Detector for Dagmm {
             let latent: Vec<f64> = results.chunks_exact(n_results).flat_map(|row| &row[..dimension]).copied().collect();
             scores.extend(self.mixture.log_likelihoods(&latent).into_iter().map(|likelihood| -likelihood));
         });
-        for (row, score) in scores.iter_mut().enumerate() {
-            let unseen = rows.codes(row).iter().filter(|code| **code == UNSEEN).count();
-            *score += unseen as f64 * unseen_surprise(self.n_rows);
-        }
+        deep::add_unseen(&mut scores, rows, unseen_surprise(self.n_rows));
         scores
     }
 
     fn split(&self, rows: &Encoded) -> Split {
-        let (n_cells, dimension) = (self.inputs.layout.n_cells(), self.compression.dimension());
+        self.score_and_split(rows).1
+    }
+
+    fn score_and_split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
+        let dimension = self.compression.dimension();
         let slope = |results: &[f64], d: &mut [f64]| {
             d.fill(0.0);
             let gradient = self.mixture.gradient(&results[..dimension]);
             d.iter_mut().zip(gradient).for_each(|(d, slope)| *d = -slope);
         };
-        let mut parts = deep::parts(&self.compression, &self.parameters, &self.inputs, &self.mean, rows, slope);
-        deep::add_unseen(&mut parts, &self.inputs.layout, rows, unseen_surprise(self.n_rows));
-        Split { base: deep::bases(&self.score(rows), &parts, n_cells), parts, n_cells }
+        let parts = deep::parts(&self.compression, &self.parameters, &self.inputs, &self.mean, rows, slope);
+        let scores = self.score(rows);
+        let split = deep::split(&scores, parts, &self.inputs.layout, rows, unseen_surprise(self.n_rows));
+        (scores, split)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,7 +150,7 @@ fn a_row_that_breaks_the_pattern_has_a_higher_energy_and_the_parts_say_where() -
     let mut config = DagmmConfig { layers: vec![16, 8], ..DagmmConfig::default() };
     (config.training.steps, config.training.batch) = (600, 128);
     let run = crate::train::Run { seed: 1, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
-    let fitted = Dagmm::fit(&config, &layout, &rows, &rows.select(&(0..60).collect::<Vec<_>>()), run)?;
+    let fitted = Dagmm::fit(&config, &layout, [&rows, &rows.select(&(0..60).collect::<Vec<_>>())], run)?;
     let queries = Encoded::new(3, vec![0, 0, 0, 2, 1, 1], vec![0.0, 0.0, 15.0]);
     let scores = fitted.score(&queries);
     assert!(scores[1] > scores[0] && scores[2] > scores[0], "{scores:?}");

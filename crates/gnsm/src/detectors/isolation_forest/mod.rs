@@ -30,9 +30,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ROWS_PER_TASK, ScoreByCell, check_rows};
 use crate::columns::{Encoded, Layout, UNSEEN};
-use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// The cell of a node that is not cut.
@@ -119,7 +118,7 @@ struct Node {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredForest {
     config: IsolationForestConfig,
     sample: u32,
 }
@@ -136,17 +135,11 @@ fn mean_depth(rows: u32) -> f64 {
 
 impl IsolationForest {
     /// Grows the trees.
-    pub fn fit(
-        config: &IsolationForestConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        Run { seed, .. }: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &IsolationForestConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         config.validate()?;
-        let n_rows = check_rows(training, validation)?;
+        let n_rows = check_rows(rows)?;
         let mut forest = Self::bare(*config, layout, config.sample.min(n_rows) as u32);
-        for tree in grow::grow_trees(config, layout, [training, validation], seed) {
+        for tree in grow::grow_trees(config, layout, rows, run.seed) {
             let (first_node, first_word) = (forest.nodes.len() as u32, forest.subsets.len() as u32);
             forest.roots.push(first_node);
             forest.nodes.extend(tree.nodes.into_iter().map(|node| Node {
@@ -256,23 +249,37 @@ impl IsolationForest {
         (saved / self.usual_depth() - 1.0).exp2()
     }
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
+    /// Whether a node from a file points to what is there: children behind it, so that a walk ends, and a set of its categories.
+    fn is_usable(&self, index: usize) -> bool {
+        let node = self.nodes[index];
+        let children = node.children as usize;
+        let in_range = |group: usize| node.subset as usize + self.layout.size(group).div_ceil(32) <= self.subsets.len();
+        node.size <= self.sample
+            && (node.cell == LEAF
+                || (node.cell as usize) < self.layout.n_cells()
+                    && children > index
+                    && children + 1 < self.nodes.len()
+                    && !node.threshold.is_nan()
+                    && (node.cell as usize).checked_sub(self.layout.n_numbers()).is_none_or(in_range))
+    }
+}
+
+impl Store for IsolationForest {
+    type Document = StoredForest;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredForest> {
         let words = |node: &Node| [node.cell, node.size, node.children, node.threshold.to_bits(), node.subset];
         tensors.put("nodes", self.nodes.iter().flat_map(words).collect::<Vec<u32>>());
         tensors.put("roots", self.roots.clone());
         tensors.put("subsets", self.subsets.clone());
-        serde_json::to_value(Stored { config: self.config, sample: self.sample })
+        Ok(StoredForest { config: self.config, sample: self.sample })
     }
 
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config, sample } = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
+    fn read(StoredForest { config, sample }: StoredForest, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        config.validate()?;
         if sample == 0 || sample as usize > config.sample {
-            return Err(format!("{sample} rows are not a sample of at most {}", config.sample));
+            return Err(format!("{sample} rows are not a sample of at most {}", config.sample).into());
         }
         let mut forest = Self::bare(config, layout, sample);
         let words: Vec<u32> = tensors.take_any("nodes")?;
@@ -288,20 +295,6 @@ impl IsolationForest {
             && forest.roots.iter().all(|root| (*root as usize) < forest.nodes.len())
             && (0..forest.nodes.len()).all(|index| forest.is_usable(index));
         if usable { Ok(forest.with_depths()) } else { Err("the trees do not hang together".into()) }
-    }
-
-    /// Whether a node from a file points to what is there: children behind it, so that a walk ends, and a set of its categories.
-    fn is_usable(&self, index: usize) -> bool {
-        let node = self.nodes[index];
-        let children = node.children as usize;
-        let in_range = |group: usize| node.subset as usize + self.layout.size(group).div_ceil(32) <= self.subsets.len();
-        node.size <= self.sample
-            && (node.cell == LEAF
-                || (node.cell as usize) < self.layout.n_cells()
-                    && children > index
-                    && children + 1 < self.nodes.len()
-                    && !node.threshold.is_nan()
-                    && (node.cell as usize).checked_sub(self.layout.n_numbers()).is_none_or(in_range))
     }
 }
 
@@ -332,10 +325,8 @@ impl ScoreByCell for IsolationForest {
         }
         0.5
     }
-}
 
-impl Detector for IsolationForest {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
+    fn scores(&self, rows: &Encoded) -> Option<Vec<f64>> {
         let usual = self.mean_depths[self.sample as usize];
         let mut scores = vec![0.0; rows.n_rows()];
         scores.par_chunks_mut(ROWS_PER_TASK).enumerate().for_each(|(task, scores)| {
@@ -351,11 +342,7 @@ impl Detector for IsolationForest {
                 *score = self.score_of(usual - *score / self.roots.len() as f64);
             }
         });
-        scores
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
+        Some(scores)
     }
 }
 

@@ -1,8 +1,9 @@
 use super::*;
+use crate::detectors::Detector;
 use crate::detectors::tests::{assert_close, fit_on, mixed_queries, mixed_rows, rows_of};
 
 fn fit(config: IsolationForestConfig, layout: &Layout, rows: &Encoded) -> Result<IsolationForest> {
-    fit_on(rows, |none, run| IsolationForest::fit(&config, layout, rows, none, run))
+    fit_on(rows, |all, run| IsolationForest::fit(&config, layout, all, run))
 }
 
 // sklearn.ensemble._iforest._average_path_length([1, 2, 3, 256]).

@@ -21,11 +21,10 @@ mod solve;
 use serde::{Deserialize, Serialize};
 
 use super::stored_rows::{DIFFERENT, StoredRows, squared_difference};
-use super::{ScoreByCell, places, rows_to_fit, sample_rows};
+use super::{ScoreByCell, map_rows, places, rows_to_fit, sample_rows};
 use crate::columns::{Encoded, Layout};
-use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
-use crate::files::Tensors;
+use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
 /// The settings.
@@ -81,7 +80,7 @@ pub struct OcSvm {
 /// What is stored as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+pub struct StoredOcSvm {
     config: OcSvmConfig,
     gamma: f64,
     rho: f64,
@@ -89,15 +88,9 @@ struct Stored {
 
 impl OcSvm {
     /// Finds the support vectors.
-    pub fn fit(
-        config: &OcSvmConfig,
-        layout: &Layout,
-        training: &Encoded,
-        validation: &Encoded,
-        _: Run<'_>,
-    ) -> Result<Self> {
+    pub fn fit(config: &OcSvmConfig, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
         config.validate()?;
-        let (rows, counts) = rows_to_fit(training, validation)?;
+        let (rows, counts) = rows_to_fit(rows)?;
         let gamma = config.gamma.unwrap_or_else(|| scale(layout, &rows, &counts));
         let (rows, counts) = sample_rows(&rows, &counts, config.most_rows);
         let stored = StoredRows::new(layout, &rows, counts);
@@ -119,31 +112,31 @@ impl OcSvm {
         &self.config
     }
 
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> serde_json::Result<serde_json::Value> {
-        self.rows.save(tensors);
-        tensors.put("alphas", self.alphas.clone());
-        serde_json::to_value(Stored { config: self.config, gamma: self.gamma, rho: self.rho })
-    }
-
-    pub(crate) fn load(
-        content: serde_json::Value,
-        layout: &Layout,
-        tensors: &mut Tensors,
-    ) -> std::result::Result<Self, String> {
-        let Stored { config, gamma, rho } = serde_json::from_value(content).map_err(|error| error.to_string())?;
-        config.validate().map_err(|error| error.to_string())?;
-        if !(gamma > 0.0 && gamma.is_finite() && rho.is_finite()) {
-            return Err("the kernel has no usable width or the region no usable border".into());
-        }
-        let rows = StoredRows::load(layout, tensors)?;
-        let alphas = tensors.take("alphas", rows.len())?;
-        Ok(Self { config, layout: layout.clone(), gamma, rho, rows, alphas })
-    }
-
     fn squared_distances(&self, codes: &[u32], numbers: &[f32]) -> Vec<f64> {
         let mut squares = vec![0.0; self.rows.len()];
         self.rows.squared_distances(0, codes, numbers, &mut squares);
         squares
+    }
+}
+
+impl Store for OcSvm {
+    type Document = StoredOcSvm;
+    type Shape = Layout;
+
+    fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredOcSvm> {
+        self.rows.put(tensors);
+        tensors.put("alphas", self.alphas.clone());
+        Ok(StoredOcSvm { config: self.config, gamma: self.gamma, rho: self.rho })
+    }
+
+    fn read(StoredOcSvm { config, gamma, rho }: StoredOcSvm, layout: &Layout, tensors: &mut Tensors) -> Loaded<Self> {
+        config.validate()?;
+        if !(gamma > 0.0 && gamma.is_finite() && rho.is_finite()) {
+            return Err("the kernel has no usable width or the region no usable border".into());
+        }
+        let rows = StoredRows::take(layout, tensors)?;
+        let alphas = tensors.take("alphas", rows.len())?;
+        Ok(Self { config, layout: layout.clone(), gamma, rho, rows, alphas })
     }
 }
 
@@ -182,28 +175,23 @@ impl ScoreByCell for OcSvm {
         }
         self.rho - self.alphas.iter().sum::<f64>()
     }
-}
 
-impl Detector for OcSvm {
-    fn score(&self, rows: &Encoded) -> Vec<f64> {
-        super::map_rows(rows, |codes, numbers| {
+    fn scores(&self, rows: &Encoded) -> Option<Vec<f64>> {
+        Some(map_rows(rows, |codes, numbers| {
             let squares = self.squared_distances(codes, numbers);
             self.rho - squares.iter().zip(&self.alphas).map(|(s, alpha)| alpha * (-self.gamma * s).exp()).sum::<f64>()
-        })
-    }
-
-    fn split(&self, rows: &Encoded) -> Split {
-        self.split_cells(rows)
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::detectors::Detector;
     use crate::detectors::tests::{assert_close, fit_on, mixed_queries, mixed_rows};
 
     fn fit(config: OcSvmConfig, layout: &Layout, rows: &Encoded) -> Result<OcSvm> {
-        fit_on(rows, |none, run| OcSvm::fit(&config, layout, rows, none, run))
+        fit_on(rows, |all, run| OcSvm::fit(&config, layout, all, run))
     }
 
     /// Values from `reference/baselines.py` in the benchmarks.

@@ -1,0 +1,229 @@
+//! How far out a number lies among those that were learned from, in nats: −log of the probability of one that is at least as far out.
+//!
+//! Nats of different figures are comparable, whatever their scales, and add up like independent evidence (Fisher 1925). All
+//! three laws count how many of the learned numbers are farther out; they differ in what is far, and in what is beyond all of them.
+//!
+//! | law | what is far out | beyond what was counted |
+//! |---|---|---|
+//! | [`TwoSidedTail`] | small and large numbers | no farther than the last one |
+//! | [`ExponentialTail`] | large numbers | nats grow with the distance, from nine tenths of the numbers on |
+//! | [`HeavyTail`] | large numbers | nats grow with the logarithm of the distance, from the largest number on |
+
+use serde::{Deserialize, Serialize};
+
+/// Knots of a [`HeavyTail`], at the most.
+const MOST_KNOTS: usize = 200;
+/// A mean excess below which the top tenth counts as one value.
+const SMALLEST_UNIT: f64 = 1e-12;
+
+/// Numbers in ascending order.
+#[derive(Debug, Clone, PartialEq)]
+struct Ascending(Vec<f64>);
+
+impl Ascending {
+    fn new(mut values: Vec<f64>) -> Self {
+        values.sort_unstable_by(f64::total_cmp);
+        Self(values)
+    }
+
+    /// How many are x or more.
+    fn at_least(&self, x: f64) -> usize {
+        self.0.len() - self.0.partition_point(|value| *value < x)
+    }
+
+    /// How many are x or less.
+    fn at_most(&self, x: f64) -> usize {
+        self.0.partition_point(|value| *value <= x)
+    }
+}
+
+/// The mean distance of some numbers from the first of them; 0 where there are none.
+fn mean_excess(top: &[f64]) -> f64 {
+    top.first().map_or(0.0, |first| top.iter().map(|value| value - first).sum::<f64>() / top.len() as f64)
+}
+
+/// Tails on both sides, by counting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TwoSidedTail(Ascending);
+
+impl TwoSidedTail {
+    /// Learns from these numbers.
+    pub fn fit(values: Vec<f64>) -> Self {
+        Self(Ascending::new(values))
+    }
+
+    /// From [`Self::values`]; `None` where they do not ascend.
+    pub fn from_sorted(values: Vec<f64>) -> Option<Self> {
+        values.is_sorted().then_some(Self(Ascending(values)))
+    }
+
+    /// The numbers, ascending.
+    pub fn values(&self) -> &[f64] {
+        &self.0.0
+    }
+
+    /// −log of 2 min(P(X ≤ x), P(X ≥ x)) but at most 1, with each P counted as (1 + how many) / (1 + n): 0 in the middle and
+    /// log((n + 1) / 2) beyond all that was seen.
+    pub fn nats(&self, x: f64) -> f64 {
+        let fewer = self.0.at_most(x).min(self.0.at_least(x));
+        let tail = 2.0 * (1 + fewer) as f64 / (1 + self.values().len()) as f64;
+        -tail.min(1.0).ln()
+    }
+}
+
+/// A tail of large numbers: by counting up to nine tenths of them; beyond, where there are too few to count, it is taken for
+/// exponential with the mean excess of those above.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExponentialTail(Ascending);
+
+impl ExponentialTail {
+    /// Learns from these numbers; `None` where there are none.
+    pub fn fit(values: Vec<f64>) -> Option<Self> {
+        (!values.is_empty()).then(|| Self(Ascending::new(values)))
+    }
+
+    /// From [`Self::values`]; `None` where there are none or they do not ascend.
+    pub fn from_sorted(values: Vec<f64>) -> Option<Self> {
+        (!values.is_empty() && values.is_sorted()).then_some(Self(Ascending(values)))
+    }
+
+    /// The numbers, ascending.
+    pub fn values(&self) -> &[f64] {
+        &self.0.0
+    }
+
+    /// −log P(X ≥ x).
+    pub fn nats(&self, x: f64) -> f64 {
+        let n = self.values().len();
+        let top = &self.values()[(9 * n / 10).min(n - 1)..];
+        let start = ((n + 1) as f64 / top.len() as f64).ln();
+        if x < top[0] {
+            return ((n + 1) as f64 / (self.0.at_least(x) + 1) as f64).ln().min(start);
+        }
+        // What a damaged network cannot tell lies nowhere, and counts as where the tail starts.
+        start + (x - top[0]).max(0.0) / mean_excess(top).max(f64::EPSILON)
+    }
+}
+
+/// A tail of large numbers as a piecewise linear curve. Beyond the largest one the probability falls with the distance, in units
+/// of the mean excess of the top tenth: a heavy tail, so that no single figure outweighs all others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeavyTail {
+    /// Numbers, ascending.
+    at: Vec<f64>,
+    /// −log P(X ≥ x) at each of them, ascending.
+    nats: Vec<f64>,
+    /// The distance beyond the last at which the probability is halved.
+    unit: f64,
+}
+
+impl HeavyTail {
+    /// Learns from these numbers.
+    pub fn fit(values: Vec<f64>) -> Self {
+        let values = Ascending::new(values);
+        let n = values.0.len();
+        let (mut at, mut nats) = (Vec::new(), Vec::new());
+        let stride = n.div_ceil(MOST_KNOTS).max(1);
+        // From the top down, so that the rare end keeps its knots.
+        for position in (0..n).rev().step_by(stride) {
+            let value = values.0[position];
+            if at.last().is_none_or(|last: &f64| value < *last) {
+                at.push(value);
+                nats.push((n as f64 + 1.0).ln() - (values.at_least(value) as f64).ln());
+            }
+        }
+        at.reverse();
+        nats.reverse();
+        let unit = mean_excess(&values.0[n - n.div_ceil(10).min(n)..]);
+        Self { at, nats, unit: if unit > SMALLEST_UNIT { unit } else { 1.0 } }
+    }
+
+    /// −log P(X ≥ x).
+    pub fn nats(&self, x: f64) -> f64 {
+        let (Some(&first), Some(&last)) = (self.at.first(), self.at.last()) else { return x.max(0.0) };
+        // A damaged network may say NaN; it lies nowhere, and counts as the last.
+        if x.is_nan() || x >= last {
+            return self.nats[self.nats.len() - 1] + ((x - last).max(0.0) / self.unit).ln_1p();
+        }
+        if x <= first {
+            return self.nats[0] * if first > 0.0 { (x / first).max(0.0) } else { 1.0 };
+        }
+        let right = self.at.partition_point(|at| *at <= x);
+        let (a, b) = (self.at[right - 1], self.at[right]);
+        let share = (x - a) / (b - a);
+        self.nats[right - 1] + share * (self.nats[right] - self.nats[right - 1])
+    }
+
+    /// Checks a curve that came from a file; says what is wrong.
+    pub fn validate(&self) -> Result<(), String> {
+        let finite = self.at.iter().chain(&self.nats).all(|value| value.is_finite());
+        let ascending =
+            self.at.windows(2).all(|pair| pair[0] < pair[1]) && self.nats.windows(2).all(|pair| pair[0] <= pair[1]);
+        if self.at.len() == self.nats.len() && finite && ascending && self.unit.is_finite() && self.unit > 0.0 {
+            Ok(())
+        } else {
+            Err("the curve of a tail is not usable".into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Quantiles of the standard exponential distribution: −log survival is the value itself.
+    fn exponential(n: u32) -> Vec<f64> {
+        (0..n).map(|i| -(1.0 - (f64::from(i) + 0.5) / f64::from(n)).ln()).collect()
+    }
+
+    #[test]
+    fn two_sided_tails_worked_out_by_hand() {
+        let tail = TwoSidedTail::fit(vec![3.0, 1.0, 2.0, 2.0, 5.0, 4.0, 9.0]);
+        // Of seven numbers, this many are on the thinner side, x itself included.
+        for (x, fewer) in [(0.5, 0), (1.0, 1), (1.5, 1), (5.0, 2), (9.0, 1), (10.0, 0)] {
+            let expected = -(2.0 * f64::from(1 + fewer) / 8.0).ln();
+            assert_eq!(tail.nats(x), expected, "{x}");
+        }
+        for middle in [2.0, 3.0, 4.0] {
+            assert_eq!(tail.nats(middle), 0.0, "{middle}");
+        }
+    }
+
+    #[test]
+    fn an_exponential_tail_comes_back_as_its_own_nats() {
+        let heavy = HeavyTail::fit(exponential(5000));
+        for value in [0.5, 2.0, 5.0] {
+            assert!((heavy.nats(value) - value).abs() < 0.07 * value + 0.05, "{value}: {}", heavy.nats(value));
+        }
+        let light = ExponentialTail::fit(exponential(2000)).expect("a tail");
+        for value in [0.5, 2.0, 5.0, 9.0] {
+            assert!((light.nats(value) - value).abs() < 0.05 * value, "{value}: {}", light.nats(value));
+        }
+    }
+
+    #[test]
+    fn beyond_everything_seen_the_nats_of_a_heavy_tail_grow_with_the_logarithm_of_the_distance() {
+        let tail = HeavyTail::fit((1..=100).map(f64::from).collect());
+        // The top tenth is 91 to 100: its mean excess is 4.5.
+        assert!((tail.nats(100.0 + 9.0) - tail.nats(100.0) - 3.0f64.ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nats_never_fall_and_ties_are_no_trouble() {
+        for values in [vec![1.0; 50], vec![], vec![3.0], (0..40).map(|i| f64::from(i % 3)).collect()] {
+            let heavy = HeavyTail::fit(values.clone());
+            heavy.validate().expect("usable");
+            let check = |nats: &dyn Fn(f64) -> f64| {
+                assert!(nats(f64::NAN).is_finite());
+                let all: Vec<f64> = (0..100).map(|i| nats(f64::from(i) * 0.1)).collect();
+                assert!(all.windows(2).all(|pair| pair[0] <= pair[1]) && all[99].is_finite(), "{all:?}");
+            };
+            check(&|x| heavy.nats(x));
+            match ExponentialTail::fit(values.clone()) {
+                Some(light) => check(&|x| light.nats(x)),
+                None => assert!(values.is_empty()),
+            }
+        }
+    }
+}
