@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu
+.PHONY: check format lint test doc readme bench-tabular bench-planted bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu
 
 check: format lint test doc readme
 
@@ -22,6 +22,10 @@ readme:
 # The paper's Table 2, all methods, five seeds. GNSM_SHARED names the folder with the data.
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
+
+# Ordinary tables with planted oddities: how many are found, and named by the first reason.
+bench-planted:
+	cargo run --release -p gnsm-cli -- bench planted --out target/bench-planted
 
 QUICK = gnsm,marginals,row-count,pca,gmm,ecod,isolation-forest,knn,cbrw,homophily,ocsvm,comprex
 

@@ -1,8 +1,9 @@
-//! The paper's benchmarks and the comparisons with other packages. Never published.
+//! The paper's benchmarks, the comparisons with other packages, and tables with planted oddities. Never published.
 
 pub mod protocol;
 mod raw;
 pub mod tabular;
 pub mod masks;
+pub mod planted;
 pub mod summary;
 mod paper;

@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use gnsm::{ColumnChoices, Format, KindChoice, Method, ReadOptions, Rule};
+use gnsm_bench::planted;
 
 use crate::commands::{bench, mask};
 use crate::output::OutputFormat;
@@ -222,6 +223,31 @@ pub enum BenchCommand {
     Tabular(BenchTabularArguments),
     /// Fit methods on true masks, score a segmenter's predictions, and see whether high scores go with low quality.
     Masks(mask::arguments::BenchMasksArguments),
+    /// Make ordinary tables with planted oddities of many kinds, and see how many are found and named.
+    Planted(BenchPlantedArguments),
+}
+
+/// Arguments of `bench planted`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each table is written to OUT/tables, with its clean version and the truth beside it, and judged with defaults. \
+An oddity is found if its row is among the k oddest of a table with k oddities, and named if the first reason is about \
+its column. OUT/raw.csv gets the lines of a table as soon as it is judged; the same command goes on where it was \
+stopped. OUT/summary.md follows from it.")]
+pub struct BenchPlantedArguments {
+    /// The tables [default: all].
+    #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = planted_tables())]
+    pub tables: Vec<String>,
+    /// Seeds 0 to N − 1, each with tables of its own.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub seeds: u64,
+    /// The folder for the results.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+}
+
+fn planted_tables() -> PossibleValuesParser {
+    PossibleValuesParser::new(planted::table_names())
 }
 
 /// Arguments of `bench tabular`.

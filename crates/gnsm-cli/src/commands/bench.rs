@@ -1,16 +1,17 @@
-//! `gnsm bench`: the paper's tables.
+//! `gnsm bench`: the paper's tables, and tables with planted oddities.
 
 use std::num::NonZeroU64;
+use std::time::Instant;
 
 use anyhow::{Error, Result};
 use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
-use gnsm_bench::{masks, tabular};
+use gnsm_bench::{masks, planted, tabular};
 use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
-use crate::arguments::{BenchArguments, BenchCommand, BenchTabularArguments};
+use crate::arguments::{BenchArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments};
 use crate::console::{self, Console};
 use crate::settings;
 
@@ -22,6 +23,7 @@ pub fn run(arguments: &BenchArguments, console: Console) -> Result<Outcome> {
     match &arguments.command {
         BenchCommand::Tabular(arguments) => tabular(arguments, console),
         BenchCommand::Masks(arguments) => masks(arguments, console),
+        BenchCommand::Planted(arguments) => planted(arguments, console),
     }
 }
 
@@ -73,6 +75,31 @@ fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
             line.spearman_dice(),
             line.auroc_failed()
         ));
+    })?;
+    let summary = arguments.out.join("summary.md");
+    console::print(&std::fs::read_to_string(&summary)?)?;
+    Ok(Outcome::Done)
+}
+
+fn planted(arguments: &BenchPlantedArguments, console: Console) -> Result<Outcome> {
+    let options =
+        planted::Options { tables: arguments.tables.clone(), seeds: arguments.seeds, out: arguments.out.clone() };
+    let mut start = Instant::now();
+    planted::run(&options, &planted::fit_and_score, &mut |outcome| {
+        let count = |test: fn(&planted::Line) -> bool| outcome.lines.iter().filter(|line| test(line)).count();
+        console.note(format_args!(
+            "{:<10} seed {}  planted {:2}  among the top {:2}  named {:2}  {:.0} s",
+            outcome.made.name,
+            outcome.made.seed,
+            outcome.lines.len(),
+            count(|line| line.in_top_k),
+            count(|line| line.named),
+            start.elapsed().as_secs_f64()
+        ));
+        if let Some(failure) = &outcome.failure {
+            console.note(format_args!("           failed: {failure}"));
+        }
+        start = Instant::now();
     })?;
     let summary = arguments.out.join("summary.md");
     console::print(&std::fs::read_to_string(&summary)?)?;
