@@ -75,6 +75,13 @@ impl DataSet {
     }
 }
 
+/// The share of anomalies among the test rows, which hold all anomalies and the inliers that neither train nor validate. It is the average
+/// precision of a score that is the same for all rows.
+pub fn share_of_anomalies([n_inliers, n_anomalies]: [usize; 2]) -> f64 {
+    let [n_training, n_validation] = sizes(n_inliers);
+    n_anomalies as f64 / (n_inliers - n_training - n_validation + n_anomalies) as f64
+}
+
 /// Training and validation rows out of `n` inliers.
 fn sizes(n: usize) -> [usize; 2] {
     let (eighty, ten) = (n * 8 / 10, n / 10);
