@@ -27,7 +27,7 @@ pub struct Record {
     pub row: u64,
     /// Higher is odder.
     pub score: f64,
-    /// The part of usual rows that are at least as odd.
+    /// The share of usual rows that are at least as odd.
     pub p_value: f64,
     /// Whether it is flagged.
     pub anomaly: bool,
@@ -40,7 +40,7 @@ pub struct Record {
 pub enum OutputFormat {
     /// Comma-separated values with a header.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// Apache Parquet.
     Parquet,
