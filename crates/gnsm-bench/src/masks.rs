@@ -1,8 +1,8 @@
-//! The paper's case study on masks: learn from the true masks of a set's training list, score a segmenter's predictions on its validation list,
-//! and see whether high scores go with low quality.
+//! The paper's case study on masks. Methods learn from the true masks of a set's training list and score a segmenter's
+//! predictions on its validation list. Do high scores go with low quality?
 //!
-//! A set is a folder with `images`, `masks`, `pred`, `train.txt` and `val.txt`. The quality of predictions is computed here, from masks and predictions
-//! as they are stored; no detector sees it.
+//! A set is a folder with `images`, `masks`, `pred`, `train.txt` and `val.txt`. The quality of predictions is computed
+//! here, from masks and predictions as they are stored. No detector sees it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! What the paper says of its seven sets. Table 1: how many rows they have. Table 2: average precision over five seeds, mean ± standard
-//! deviation.
+//! What the paper says of its seven sets. Table 1: how many rows they have. Table 2: average precision over five seeds,
+//! mean ± standard deviation.
 
 /// The columns of Table 2.
 pub const METHODS: [&str; 5] = ["IForest", "ECOD", "DAGMM", "DSVDD", "GNSM"];

@@ -1,7 +1,8 @@
-//! The paper's protocol: 80/10/10 of the inliers at random, all anomalies in the test part.
+//! The paper's protocol: the inliers are split 80/10/10 at random, and all anomalies are in the test part.
 //!
-//! Sizes follow the authors' loader: the floor of each share, left-over rows one by one to training, then to validation. The encoder sees
-//! training and validation inliers only, so a category that occurs only in test rows is unseen, as it would be for a user.
+//! Sizes follow the authors' loader: the floor of each share, and left-over rows one by one to training, then to
+//! validation. The encoder sees training and validation inliers only. So a category that occurs only in test rows is
+//! unseen, as it would be for a user.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Tables made from the lines of `raw.csv`, and from nothing else.
+//! Makes tables from the lines of `raw.csv`, and from nothing else.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! The README's tables are those that the committed runs give. `GNSM_UPDATE=1 cargo test -p gnsm-bench --test readme` writes them.
+//! The README's tables must be those that the committed runs give. `GNSM_UPDATE=1 cargo test -p gnsm-bench --test
+//! readme` writes them.
 
 use std::path::Path;
 

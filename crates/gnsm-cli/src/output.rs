@@ -1,4 +1,4 @@
-//! Scores as files or on standard output: csv, jsonl, parquet, or a table for the eye.
+//! Writes scores to files or to standard output: csv, jsonl, parquet, or a table to read on a terminal.
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};

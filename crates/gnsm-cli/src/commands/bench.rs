@@ -1,4 +1,4 @@
-//! `gnsm bench`: the paper's tables.
+//! `gnsm bench`: runs the paper's benchmarks.
 
 use std::num::NonZeroU64;
 

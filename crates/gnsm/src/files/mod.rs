@@ -1,4 +1,4 @@
-//! Files that are written: the container of models and checkpoints, and writing beside before renaming.
+//! Files that are written: the container of models and checkpoints, and files that appear whole or not at all.
 
 mod atomic_file;
 pub(crate) mod checkpoint;

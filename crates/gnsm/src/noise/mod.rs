@@ -1,9 +1,9 @@
-//! Noise on rows: the levels, the Concrete noise of categories, the Gaussian noise of numbers, and the losses.
+//! Noise on rows: the levels, the noise of categories and numbers, and the losses.
 //!
-//! A level is a triple (λ, σ, δ). Categories are relaxed with [`concrete`] noise of temperature λ around a one-hot that
-//! δ has smoothed; numbers get [`gaussian`] noise of deviation σ. [`objective`] compares what a network says
-//! about a noisy row with what the noise was, and gives the gradient with respect to the network's logits. Nothing here
-//! knows what a network is.
+//! A *level* is a strength of noise, a triple (λ, σ, δ). A category becomes a one-hot vector that is smoothed by δ, and
+//! gets [`concrete`] noise of temperature λ. A number gets [`gaussian`] noise of deviation σ. [`objective`] compares
+//! what a network says about a noisy row with what the noise was. It gives the gradient with respect to the network's
+//! logits. Nothing here knows what a network is.
 
 pub mod concrete;
 pub mod gaussian;
