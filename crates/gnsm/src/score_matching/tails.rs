@@ -1,8 +1,9 @@
-//! How far out in its tail a sum of surprises lies: the nats of −log P(a usual row is at least as surprising).
+//! How far out in its tail a sum of surprises lies: −log P(a usual row is at least as surprising), in nats.
 //!
-//! Sums of different kinds have different scales and spreads; their tails are comparable, and add up like independent evidence
-//! (Fisher 1925). Between the sums of held-out rows the probability is interpolated; beyond the largest one it falls
-//! with the distance, in units of the mean excess of the top tenth: a heavy tail, so that no single figure outweighs all others.
+//! Sums of different kinds have different scales and spreads. Their tails are comparable, and add up like independent
+//! evidence (Fisher 1925). Between the sums of held-out rows the probability is interpolated. Beyond the largest one it
+//! falls with the distance, in units of the mean excess of the top tenth. That is a heavy tail, so that no single
+//! figure outweighs all others.
 
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //!
 //! A cell may be quoted with `"`, and may then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
 //! `\r\n`, also mixed. Blank lines are skipped. Every row must have as many cells as the first record. Delimiter and
-//! header are found in the first block ([`super::dialect`]) or given.
+//! header are found in the first block ([`dialect`]) or given.
 //!
 //! Nearly every line of nearly every file is plain: it is whole in the buffer, and no cell has a line break or quote.
 //! Plain lines go straight from the buffer into the columns. The first line that is not plain, or not right, is left to

@@ -1,7 +1,7 @@
 //! Reads Apache Parquet.
 //!
 //! The index of a Parquet file stands at its end. So a plain file is read in place, and a pipe or a compressed file is
-//! held in memory. [`super::arrow_columns`] turns its columns into ours.
+//! held in memory. [`super::arrow::columns`] turns its columns into ours.
 
 mod headers;
 
