@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular bench-planted bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu
+.PHONY: check format lint test doc readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture
 
 check: format lint test doc readme
 
@@ -18,6 +18,11 @@ doc:
 
 readme:
 	.ci/readme
+
+# The README's picture of `gnsm detect`, from a real run.
+picture:
+	cargo build --release -p gnsm-cli
+	python3 crates/gnsm-bench/reference/terminal_svg.py $${CARGO_TARGET_DIR:-target}/release/gnsm docs/detect.svg detect gnsm-demo.csv --top 3
 
 # The paper's Table 2, all methods, five seeds. GNSM_SHARED names the folder with the data.
 bench-tabular:

@@ -1,6 +1,7 @@
-//! Seconds of a training step of the mask network, for `reference/masks_speed.py` to put beside PyTorch's: `mask_step CLASSES STEPS`.
+//! Seconds of a training step of the mask network, for `reference/masks_speed.py` to compare with PyTorch: `mask_step
+//! CLASSES STEPS`.
 //!
-//! Two fits that differ in their number of steps differ in those steps alone.
+//! It times two fits that differ only in their number of steps. The difference is the time of those steps.
 
 use std::time::Instant;
 

@@ -1,6 +1,7 @@
-//! The paper's Table 2: average precision over five seeds, mean ± standard deviation.
+//! What the paper says of its seven sets. Table 1: how many rows they have. Table 2: average precision over five seeds,
+//! mean ± standard deviation.
 
-/// The table's columns.
+/// The columns of Table 2.
 pub const METHODS: [&str; 5] = ["IForest", "ECOD", "DAGMM", "DSVDD", "GNSM"];
 
 const TABLE: [(&str, [&str; 5]); 7] = [
@@ -12,6 +13,22 @@ const TABLE: [(&str, [&str; 5]); 7] = [
     ("solar", ["67.99 ± 3.48", "72.23 ± 0.91", "50.84 ± 5.19", "51.21 ± 3.94", "63.34 ± 5.41"]),
     ("u2r", ["52.74 ± 12.88", "67.84 ± 1.39", "10.06 ± 6.47", "71.17 ± 24.65", "82.35 ± 5.45"]),
 ];
+
+/// Inliers and anomalies, from Table 1.
+const ROWS: [(&str, [usize; 2]); 7] = [
+    ("bank", [36_548, 4_640]),
+    ("census", [280_717, 18_568]),
+    ("chess", [28_029, 27]),
+    ("cmc", [1_444, 29]),
+    ("probe", [60_593, 4_166]),
+    ("solar", [1_023, 43]),
+    ("u2r", [60_593, 228]),
+];
+
+/// How many inliers and anomalies a set has, if it is one of the paper's.
+pub fn rows(set: &str) -> Option<[usize; 2]> {
+    ROWS.iter().find(|(name, _)| *name == set).map(|(_, rows)| *rows)
+}
 
 /// The figures for a set, in the order of [`METHODS`], if the table has it.
 pub fn average_precision(set: &str) -> Option<[&'static str; 5]> {

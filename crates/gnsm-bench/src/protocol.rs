@@ -1,7 +1,8 @@
-//! The paper's protocol: 80/10/10 of the inliers at random, all anomalies in the test part.
+//! The paper's protocol: the inliers are split 80/10/10 at random, and all anomalies are in the test part.
 //!
-//! Sizes follow the authors' loader: the floor of each share, left-over rows one by one to training, then to validation. The encoder sees
-//! training and validation inliers only, so a category that occurs only in test rows is unseen, as it would be for a user.
+//! Sizes follow the authors' loader: the floor of each share, and left-over rows one by one to training, then to
+//! validation. The encoder sees training and validation inliers only. So a category that occurs only in test rows is
+//! unseen, as it would be for a user.
 
 use std::path::Path;
 
@@ -73,6 +74,13 @@ impl DataSet {
             encoder,
         })
     }
+}
+
+/// The share of anomalies among the test rows, which hold all anomalies and the inliers that neither train nor validate. It is the average
+/// precision of a score that is the same for all rows.
+pub fn share_of_anomalies([n_inliers, n_anomalies]: [usize; 2]) -> f64 {
+    let [n_training, n_validation] = sizes(n_inliers);
+    n_anomalies as f64 / (n_inliers - n_training - n_validation + n_anomalies) as f64
 }
 
 /// Training and validation rows out of `n` inliers.

@@ -1,5 +1,5 @@
-//! What benchmarks share: the sets of a folder, peak memory, and `raw.csv`, which gets a line for each run as soon as it is done. The file
-//! is appended to and never rewritten, so a benchmark that was stopped goes on where it was.
+//! What benchmarks share: the sets of a folder, peak memory, and `raw.csv`. That file gets a line for each run as soon
+//! as it is done. It is only ever appended to, so a benchmark that was stopped goes on where it was.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;

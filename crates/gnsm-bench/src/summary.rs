@@ -1,8 +1,9 @@
-//! Tables made from the lines of `raw.csv`, and from nothing else.
+//! Makes tables from the lines of `raw.csv`, and from nothing else.
 
 use std::fmt::Write as _;
 
 use crate::paper;
+use crate::protocol::share_of_anomalies;
 use crate::tabular::Line;
 
 /// Lines by set and method, both in the order of their first lines.
@@ -26,14 +27,11 @@ impl<'a> Grid<'a> {
         Self { lines, sets: in_order(|line| &line.dataset), methods: in_order(|line| &line.method) }
     }
 
-    /// Mean and standard deviation over the seeds (of the population, as NumPy's default), and how many there are.
+    /// Mean and standard deviation over the seeds, and how many there are.
     fn cell(&self, set: &str, method: &str, of: fn(&Line) -> f64) -> Option<(f64, f64, usize)> {
         let own = self.lines.iter().filter(|line| line.dataset == set && line.method == method);
         let values: Vec<f64> = own.map(of).collect();
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let deviation = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt();
-        (!values.is_empty()).then_some((mean, deviation, values.len()))
+        mean_and_deviation(&values).map(|[mean, deviation]| (mean, deviation, values.len()))
     }
 }
 
@@ -72,36 +70,94 @@ pub fn summarise(lines: &[Line]) -> String {
     text
 }
 
-/// The README's table: the mean AP of every method, the best of each set in bold, and the paper's figures below. A method that has not
-/// run all seeds of a set has no figure there.
+/// The README's table of average precision: a line for each set, the figures of `gnsm`, of the best other method and of the paper, as mean
+/// ± standard deviation over the seeds.
+///
+/// The best figure of a set is in bold, found before rounding, ties included. A method that has not run all seeds of a set has no figure.
 pub fn readme_table(lines: &[Line]) -> String {
+    const OWN: [&str; 2] = ["gnsm", "gnsm-norms"];
     let grid = Grid::new(lines);
     let seeds = lines.iter().map(|line| line.seed as usize + 1).max().unwrap_or(0);
-    let whole = |set: &str, method: &str| {
-        grid.cell(set, method, |line| line.ap).filter(|(.., n)| *n == seeds).map(|(mean, ..)| mean)
+    let ours = |set: &str, method: &str| {
+        grid.cell(set, method, |line| line.ap)
+            .filter(|(.., n)| *n == seeds)
+            .map(|(mean, deviation, _)| [mean, deviation])
     };
-    let mut text = format!("| AP, % | {} |\n|---|{}\n", grid.sets.join(" | "), "---|".repeat(grid.sets.len()));
-    let shown = |set: &str, method: &str| whole(set, method).map(|mean| format!("{mean:.1}"));
-    let best = |set: &str| {
-        let means = grid.methods.iter().filter_map(|method| whole(set, method));
-        format!("{:.1}", means.fold(0.0, f64::max))
+    let theirs = |set: &str, index: usize| {
+        let (mean, deviation) = paper::average_precision(set)?[index].split_once(" ± ")?;
+        Some([mean.parse().ok()?, deviation.parse().ok()?])
     };
-    for method in &grid.methods {
-        let cells = grid.sets.iter().map(|set| match shown(set, method) {
-            Some(mean) if mean == best(set) => format!("**{mean}**"),
-            Some(mean) => mean,
-            None => "–".into(),
+    let others: Vec<&str> = grid.methods.iter().copied().filter(|method| !OWN.contains(method)).collect();
+    let rivals = || paper::METHODS.iter().enumerate().filter(|(_, method)| **method != "GNSM");
+    let mut text = format!(
+        "| AP, % | share of anomalies | gnsm | gnsm-norms | best of {} others | paper: GNSM | paper: best of {} others |\n|{}\n",
+        others.len(),
+        rivals().count(),
+        "---|".repeat(7)
+    );
+    for set in &grid.sets {
+        let share = paper::rows(set).map_or("–".into(), |rows| format!("{:.1}", 100.0 * share_of_anomalies(rows)));
+        let figures = [
+            ours(set, OWN[0]).map(|figure| (String::new(), figure)),
+            ours(set, OWN[1]).map(|figure| (String::new(), figure)),
+            best(others.iter().filter_map(|method| Some((*method, ours(set, method)?)))),
+            paper::METHODS
+                .iter()
+                .position(|method| *method == "GNSM")
+                .and_then(|index| Some((String::new(), theirs(set, index)?))),
+            best(rivals().filter_map(|(index, method)| Some((*method, theirs(set, index)?)))),
+        ];
+        let shown = in_bold(&figures.each_ref().map(|cell| cell.as_ref().map(|(_, figure)| *figure)), Best::Highest, 1);
+        let cells = figures.iter().zip(shown).map(|(cell, shown)| match cell {
+            Some((name, _)) if !name.is_empty() => format!("{shown} ({name})"),
+            _ => shown,
         });
-        let _ = writeln!(text, "| {method} | {} |", cells.collect::<Vec<_>>().join(" | "));
-    }
-    for (index, method) in paper::METHODS.iter().enumerate() {
-        let cells = grid.sets.iter().map(|set| {
-            let figure = paper::average_precision(set).map_or("–", |figures| figures[index]);
-            figure.split(' ').next().unwrap_or_default()
-        });
-        let _ = writeln!(text, "| *paper: {method}* | {} |", cells.collect::<Vec<_>>().join(" | "));
+        let _ = writeln!(text, "| {set} | {share} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     text
+}
+
+/// The highest mean with its deviation, and the methods that have it.
+fn best<'a>(methods: impl Iterator<Item = (&'a str, [f64; 2])>) -> Option<(String, [f64; 2])> {
+    let methods: Vec<(&str, [f64; 2])> = methods.collect();
+    let (_, figure) = methods.iter().copied().max_by(|a, b| a.1[0].total_cmp(&b.1[0]))?;
+    let names = methods.iter().filter(|(_, other)| other[0] >= figure[0] - TIE).map(|(name, _)| *name);
+    Some((names.collect::<Vec<_>>().join(", "), figure))
+}
+
+/// Two means of the same figures may differ by how their sums were rounded.
+const TIE: f64 = 1e-9;
+
+/// Which mean of a column is the best one.
+#[derive(Clone, Copy)]
+pub(crate) enum Best {
+    Highest,
+    Lowest,
+}
+
+/// Means and deviations as text, the best mean in bold. It is found before rounding, ties included.
+pub(crate) fn in_bold(column: &[Option<[f64; 2]>], best: Best, decimals: usize) -> Vec<String> {
+    let height = |mean: f64| match best {
+        Best::Highest => mean,
+        Best::Lowest => -mean,
+    };
+    let top = column.iter().flatten().map(|[mean, _]| height(*mean)).fold(f64::NEG_INFINITY, f64::max);
+    let shown = |cell: &Option<[f64; 2]>| match cell {
+        Some([mean, deviation]) if height(*mean) >= top - TIE => {
+            format!("**{mean:.decimals$}** ± {deviation:.decimals$}")
+        }
+        Some([mean, deviation]) => format!("{mean:.decimals$} ± {deviation:.decimals$}"),
+        None => "–".into(),
+    };
+    column.iter().map(shown).collect()
+}
+
+/// Mean and standard deviation (of the population, as NumPy's default); nothing for no values.
+pub(crate) fn mean_and_deviation(values: &[f64]) -> Option<[f64; 2]> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let deviation = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt();
+    (!values.is_empty()).then_some([mean, deviation])
 }
 
 #[cfg(test)]
@@ -123,15 +179,30 @@ mod tests {
     }
 
     #[test]
-    fn the_best_mean_is_in_bold() {
-        let text = readme_table(&[
-            line("gnsm", 0, 70.0),
-            line("gnsm", 1, 72.0),
+    fn the_readme_names_the_best_other_method() {
+        let ours = [line("gnsm", 0, 70.0), line("gnsm", 1, 72.0), line("gnsm-norms", 0, 99.0)];
+        let others = [
             line("pca", 0, 60.0),
-            line("pca", 1, 60.0),
+            line("pca", 1, 62.0),
             line("knn", 0, 99.0),
-        ]);
-        let start = "| AP, % | bank |\n|---|---|\n| gnsm | **71.0** |\n| pca | 60.0 |\n| knn | – |\n| *paper: IForest* | 63.24 |\n";
-        assert!(text.starts_with(start), "{text}");
+            line("ecod", 0, 50.0),
+            line("ecod", 1, 50.0),
+        ];
+        let text = readme_table(&[&ours[..], &others].concat());
+        let row = "| bank | 55.9 | **71.0** ± 1.0 | – | 61.0 ± 1.0 (pca) | 65.6 ± 3.5 | 67.2 ± 6.9 (DSVDD) |\n";
+        assert!(text.contains("| best of 3 others |") && text.ends_with(row), "{text}");
+    }
+
+    #[test]
+    fn bold_is_decided_before_rounding() {
+        let column = [Some([50.476, 0.0]), Some([50.477, 0.0]), None, Some([50.477, 0.5]), Some([9.0, 0.0])];
+        let shown = ["50.5 ± 0.0", "**50.5** ± 0.0", "–", "**50.5** ± 0.5", "9.0 ± 0.0"];
+        assert_eq!(in_bold(&column, Best::Highest, 1), shown);
+    }
+
+    #[test]
+    fn a_figure_of_the_paper_can_be_the_best() {
+        let text = readme_table(&[line("gnsm", 0, 67.0)]);
+        assert!(text.ends_with("| 55.9 | 67.0 ± 0.0 | – | – | 65.6 ± 3.5 | **67.2** ± 6.9 (DSVDD) |\n"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The paper's tabular benchmark: every set, method and seed, a line each as soon as it is done.
+//! The paper's tabular benchmark: every set, method and seed, one line each as soon as it is done.
 //!
 //! `summary.md` follows from `raw.csv` alone.
 

@@ -1,4 +1,4 @@
-//! The settings of GNSM for masks and their presets.
+//! The settings of GNSM for masks, and its presets.
 
 use gnsm::internals::network::OptimiserConfig;
 use gnsm::internals::noise::{Levels, LevelsConfig, Objective, Parameterisation, Smoothing};

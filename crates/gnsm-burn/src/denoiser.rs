@@ -1,6 +1,7 @@
-//! What the score network learns: to undo the noise on the mask of a pair, with the image in sight.
+//! What the score network learns: to undo the noise on a mask, while it sees the image.
 //!
-//! A mask is a row whose categorical columns lie on a grid, so noise, loss and its gradient are those of tables; the network is burn's.
+//! A mask is a row whose categorical columns lie on a grid. So noise, loss and gradient are those of tables. Only the
+//! network is burn's.
 
 use std::ops::Range;
 

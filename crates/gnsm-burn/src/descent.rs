@@ -1,4 +1,5 @@
-//! A network of burn as the library's training loop sees it: a batch is cut into parts, each with its own pass on its own thread.
+//! Makes a network of burn trainable by the library's loop. A batch is cut into parts, each with its own pass on its
+//! own thread.
 
 use std::ops::Range;
 

@@ -1,9 +1,12 @@
-//! A network from a pair of an image and a mask to a code, after EfficientNetV2 (Tan and Le 2021).
+//! A network from an image and its mask to a code, after EfficientNetV2 (Tan and Le 2021).
 //!
-//! Residual blocks widen the channels fourfold, look around, and narrow them again: *fused* ones do both at once with a 3 × 3 convolution, where the
-//! picture is large; the others widen point by point, look around in each channel by itself, and weigh the channels by what the whole
-//! picture shows (*squeeze and excitation*). Group norm stands in for batch norm, so that a score does not depend on a batch. As Ruff et al. 2018
-//! ask of a network for Deep SVDD, nothing in it can say a constant: there is no bias, and norms learn neither gain nor shift.
+//! A residual block widens the channels fourfold, looks at neighbouring pixels, and narrows the channels again. Where
+//! the picture is large, *fused* blocks do the first two at once with a 3 × 3 convolution. The other blocks widen point
+//! by point, look around in each channel by itself, and weigh the channels by what the whole picture shows (*squeeze
+//! and excitation*). Group norm takes the place of batch norm, so that a score does not depend on a batch.
+//!
+//! As Ruff et al. 2018 ask of a network for Deep SVDD, nothing in it can produce a constant: there is no bias, and
+//! norms learn neither gain nor shift.
 
 use burn_tensor::Tensor;
 use burn_tensor::activation::{sigmoid, silu};

@@ -1,14 +1,17 @@
-//! From what the network says about a mask to a score.
+//! Turns what the network says about a mask into a score.
 //!
-//! The network is shown the image with the mask hidden, and with the mask through the noise of every level, and says for each pixel how probable each class is, π. These are
-//! the *views*: the first ones judge by the image, the last ones by the shape as well. The *surprise* of a pixel in a view is −log π of the class it has. The evidence against a mask is
+//! The network sees the image with the mask hidden, and with the mask under the noise of every level. Each of these is
+//! a *view*. For each pixel it says how probable each class is, π. The first views judge by the image, the last ones by
+//! the shape as well. The *surprise* of a pixel in a view is −log π of the class it has. The evidence against a mask
+//! has two parts:
 //!
 //! 1. in each view, the mean over the mask's classes of the mean surprise of their pixels. Classes count alike, since a small object that is wrong is as bad as a
 //!    large one. How far out the mean lies among those of held-out masks is told in nats by an [`ExponentialTail`], and the nats are averaged over the views.
 //! 2. without the network, the size of the largest piece of each class against those of training, in nats (`largest-component`). It knows nothing of
 //!    the image, and weighs a quarter.
 //!
-//! The score is the sum; pixels have their shares of it, of the first part in proportion to their surprise and the weight of their class, of the second evenly.
+//! The score is their sum. It is divided among the pixels: the first part in proportion to their surprise and the
+//! weight of their class, the second evenly.
 
 use gnsm::internals::density::ExponentialTail;
 use gnsm::internals::files::{Loaded, Store, Tensors};

@@ -1,4 +1,4 @@
-//! The layers of the networks: each knows the places of its weights.
+//! The layers of the networks. Each knows where its weights are in the flat vector.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 

@@ -1,6 +1,7 @@
-//! The networks of gnsm for segmentation masks, on burn: on a CPU by default, on GPUs by the features `cuda`, `metal` and `vulkan`.
+//! The networks of gnsm for segmentation masks, on burn. They run on a CPU by default, and on GPUs with the features
+//! `cuda`, `metal` and `vulkan`.
 //!
-//! 1. `ops`: convolution, group norm and resampling, by hand where the device is a CPU.
+//! 1. `ops`: convolution, group norm and resampling, written by hand for CPUs.
 //! 2. `weights`, `layers`: what networks are made of.
 //! 3. `ncsn`, `efficient`: the score network, and the one of Deep SVDD.
 //! 4. `pictures`: pairs of an image and a mask as numbers; `descent`: how a network learns; `denoiser`: what the score network learns.

@@ -1,8 +1,9 @@
-//! The score network for masks: NCSN++ (Song et al. 2021), as the paper adapts it to pairs of an image and a noisy mask.
+//! The score network for masks: NCSN++ (Song et al. 2021), as the paper adapts it to an image and its noisy mask.
 //!
-//! A U-Net of residual blocks ([`Block`]) with attention where the picture is 16 pixels high, conditioned on the level through random Fourier
-//! features. On the way down, the input itself is brought to every size and added in (*progressive input*); on the way up, every size has
-//! its say in the output (*progressive output*). Resampling goes through a filter everywhere.
+//! It is a U-Net of residual blocks ([`Block`]), with attention where the picture is 16 pixels high. The level reaches
+//! it through random Fourier features. On the way down, the input itself is resized to every size and added in
+//! (*progressive input*). On the way up, every size contributes to the output (*progressive output*). All resampling
+//! goes through a filter.
 
 use burn_tensor::activation::silu;
 use burn_tensor::{Device, Tensor, TensorData};

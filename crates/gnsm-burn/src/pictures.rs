@@ -1,4 +1,4 @@
-//! Pairs of an image and a mask as numbers: drawn with the usual changes for training, or as they are.
+//! An image and its mask as numbers: as they are, or with the usual random changes for training.
 
 use gnsm::mask::{Sample, Setup};
 use gnsm::{Error, Result};

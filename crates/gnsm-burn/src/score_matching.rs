@@ -1,12 +1,13 @@
 //! `gnsm` for masks: Gumbel noise score matching with a convolutional network that sees the image and a noisy mask.
 //!
-//! Training is that of tables (`denoiser`). What the network then says about a mask becomes a score in one of two ways:
+//! Training is that of tables (`denoiser`). There are two ways to turn what the network says about a mask into a score:
 //!
-//! - **Evidence** (`evidence`): how surprising the pixels of each class are, and the sizes of its pieces.
-//! - **Norms**, the paper's: the score norms of the whole mask at every level, at the clean logits, and a density over them.
+//! - **Evidence** (`evidence`): how surprising the pixels of each class are, and how large its pieces are.
+//! - **Norms**, the paper's: the score norms of the whole mask at every level, at the clean logits, and a density over
+//!   them.
 //!
-//! The noise of scoring is drawn once per level from the model's seed, the same for every mask: a score depends on the model, the mask and its
-//! image alone.
+//! The noise for scoring is drawn once per level from the model's seed, the same for every mask. So a score depends on
+//! the model, the mask and its image alone.
 
 use gnsm::internals::columns::Layout;
 use gnsm::internals::density::{Density, Standardizer};

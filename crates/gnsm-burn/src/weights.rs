@@ -1,4 +1,4 @@
-//! Weights in one flat vector, as the training loop has them, and as the tensors that a network works with.
+//! The weights of a network: one flat vector for the training loop, tensors for the network.
 
 use burn_tensor::{Device, Gradients, Tensor, TensorData};
 use gnsm::internals::math::{fill_normal, stream};

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line: every command, its arguments and their help texts.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
@@ -16,24 +16,24 @@ use crate::settings::read_toml;
 
 const EXAMPLES: &str = "\
 Examples:
-  gnsm demo                                  see what it does, without data of your own
-  gnsm detect claims.csv                     the oddest rows of a file, with reasons
-  gnsm fit claims.csv -o claims.gnsm         learn what is usual
-  gnsm score claims.gnsm new.csv -o out.csv  a score, p-value and flag for each row
-  gnsm explain claims.gnsm new.csv --row 17  why that row
+  gnsm demo                                  try it without data of your own
+  gnsm detect claims.csv                     show the oddest rows of a file, with reasons
+  gnsm fit claims.csv -o claims.gnsm         learn what is usual, and keep the model
+  gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
+  gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
 
-FILE may be csv, tsv, jsonl, parquet, arrow or arff, as found in its content or by its ending;
-the text formats also inside .gz, .zst or .xz; `-` or nothing is standard input.
-Exit codes: 0, 1 (only with --fail-on-anomaly, where a row is flagged), 2 (an error).";
+FILE is a table: csv, tsv, jsonl, parquet, arrow or arff. The format is found from the content or the ending.
+The text formats may be compressed (.gz, .zst, .xz). Give `-`, or no FILE, to read standard input.
+Exit codes: 0 for success, 2 for an error. With --fail-on-anomaly, 1 if a row is flagged.";
 
 /// Finds odd rows in tables of categories and numbers, without labels, and says why.
 #[derive(Debug, Parser)]
 #[command(name = "gnsm", version, max_term_width = 100, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub struct Arguments {
-    /// Use this many threads; results do not depend on it [default: one per core].
+    /// How many threads to use. Results do not depend on it [default: one per core].
     #[arg(long, global = true, value_name = "N", help_heading = "General")]
     pub threads: Option<NonZeroUsize>,
-    /// Write nothing but errors to standard error.
+    /// Print errors only; no notes and no progress.
     #[arg(long, short, global = true, help_heading = "General")]
     pub quiet: bool,
     /// What to do.
@@ -46,21 +46,21 @@ pub struct Arguments {
 pub enum Command {
     /// Make a small example table and run detect on it.
     Demo(DemoArguments),
-    /// Fit on a file, score the same file, and show its oddest rows with their reasons.
+    /// Show the oddest rows of a file, with reasons.
     Detect(Box<DetectArguments>),
-    /// Learn a model of what is usual.
+    /// Learn what is usual in a file, and keep it as a model.
     Fit(Box<FitArguments>),
-    /// Write a score, a p-value and a flag for each row.
+    /// Apply a model to a file: write a score, a p-value and a flag for each row.
     Score(Box<ScoreArguments>),
-    /// Show the reasons for the score of one row.
+    /// Show why one row has its score.
     Explain(ExplainArguments),
-    /// Show what is in a model: schema, method, levels, training curve, calibration, hash.
+    /// Show what is in a model: columns, settings, training, calibration.
     Inspect(InspectArguments),
-    /// Find odd segmentation masks, and measure masks where the truth is known.
+    /// Find odd segmentation masks; measure masks against the truth.
     Mask(Box<mask::arguments::MaskArguments>),
-    /// Run the paper's benchmark.
+    /// Compare methods on labelled data, as the paper does.
     Bench(BenchArguments),
-    /// Print a script that completes commands in a shell.
+    /// Print a script that makes your shell complete gnsm's commands.
     Completions(CompletionsArguments),
     /// Print the manual page.
     Man(ManArguments),
@@ -80,19 +80,20 @@ pub struct DemoArguments {
 /// Arguments of `detect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-p-values come from rows that were held out of training, and most rows of FILE were not: \
-they rank well, but for honest p-values score other rows than those a model was fitted on.")]
+detect fits a model on FILE and scores FILE with it. The p-values compare each row with rows that were held out of \
+training, but most rows of FILE were trained on. So trust the order of the rows more than their p-values. For valid \
+p-values, use `gnsm fit` on one file and `gnsm score` on another.")]
 pub struct DetectArguments {
-    /// The table; `-` is standard input.
+    /// The table to read; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Show this many rows; rows that are alike count once.
+    /// How many rows to show. Rows that are alike are shown once.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Also write the scores of all rows to this file: csv, jsonl or parquet, by its ending.
+    /// Write the scores of all rows to this file as well: csv, jsonl or parquet, by its ending.
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Also keep the model, for `gnsm score`.
+    /// Keep the model in this file, for `gnsm score`.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub save: Option<PathBuf>,
     /// Print the result as JSON.
@@ -115,16 +116,16 @@ pub struct DetectArguments {
 /// Arguments of `fit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-While it runs, the state of training is kept in MODEL.checkpoint. After a crash, the same command with --resume \
-continues from there to the same model, bit for bit. Ctrl-C ends training early and writes the best model so far.")]
+Training saves its state in MODEL.checkpoint as it goes. After a crash, run the same command with --resume: it continues \
+from there and ends with the same model, bit for bit. Ctrl-C ends training early and writes the best model so far.")]
 pub struct FitArguments {
-    /// The table; `-` is standard input.
+    /// The table to read; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Where to write the model.
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// Continue from the checkpoint of an earlier run, if there is one.
+    /// Continue an interrupted run from MODEL.checkpoint, if it is there.
     #[arg(long)]
     pub resume: bool,
     /// Print a report as JSON.
@@ -144,29 +145,33 @@ pub struct FitArguments {
 /// Arguments of `score`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Columns of the output: row (from 0), score (higher is odder), p_value (the part of usual rows that are at least as odd), \
-anomaly (0 or 1), and with --explain N reason_1 to reason_N; in jsonl, `reasons` is a list of objects.
-With --fdr, nothing is written before the last row is read: flags depend on all p-values.")]
+The output has these columns:
+  row      the number of the row, from 0
+  score    higher is odder
+  p_value  the share of usual rows that are at least as odd
+  anomaly  1 if the row is flagged, otherwise 0
+With --explain N it also has reason_1 to reason_N, or in jsonl a list `reasons`.
+With --fdr, the output starts only when all rows are read, because flags depend on all p-values.")]
 pub struct ScoreArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
-    /// The table; `-` is standard input.
+    /// The table to read; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Where to write: csv, jsonl or parquet, by its ending [default: csv on standard output].
+    /// The file to write: csv, jsonl or parquet, by its ending [default: csv on standard output].
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// The format to write, whatever the ending.
+    /// The format to write, if not by the ending.
     #[arg(long, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
-    /// Add the N strongest reasons of every row; takes about three times as long.
+    /// Add the N strongest reasons to every row. Takes about three times as long.
     #[arg(long, value_name = "N")]
     pub explain: Option<usize>,
-    /// Score this many rows at a time; scores do not depend on it.
+    /// How many rows to score at a time. Scores do not depend on it.
     #[arg(long, value_name = "N", default_value = "8192")]
     pub batch_size: NonZeroUsize,
-    /// Print a summary as JSON: on standard output with -o, otherwise on standard error.
+    /// Print a summary as JSON: to standard output with -o, otherwise to standard error.
     #[arg(long)]
     pub json: bool,
     /// What is flagged.
@@ -183,10 +188,10 @@ pub struct ExplainArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
-    /// The table; `-` is standard input. It is read up to the row.
+    /// The table to read; `-` is standard input. Reading stops at the row.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// The row, counted from 0 as in the output of `gnsm score`.
+    /// The number of the row, from 0, as `gnsm score` writes it.
     #[arg(long, value_name = "N")]
     pub row: u64,
     /// Print the result as JSON.
@@ -219,9 +224,9 @@ pub struct BenchArguments {
 /// The benchmarks.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
-    /// Fit and test methods on labelled tables by the paper's protocol, and put the results beside its Table 2.
+    /// Test methods on labelled tables by the paper's protocol, beside the figures of its Table 2.
     Tabular(BenchTabularArguments),
-    /// Fit methods on true masks, score a segmenter's predictions, and see whether high scores go with low quality.
+    /// Test methods on a segmenter's masks: do high scores go with low quality?
     Masks(mask::arguments::BenchMasksArguments),
     /// Make ordinary tables with planted oddities of many kinds, and see how many are found and named.
     Planted(BenchPlantedArguments),
@@ -253,31 +258,32 @@ fn planted_tables() -> PossibleValuesParser {
 /// Arguments of `bench tabular`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For each set and seed, 80 % of the inliers train, 10 % validate, and the rest is tested together with all anomalies. \
-OUT/raw.csv gets a line as soon as it is measured; the same command goes on where it was stopped. OUT/summary.md follows from it.")]
+For each set and seed, 80 % of the normal rows train, 10 % validate, and the rest is tested together with all anomalies. \
+Each result is added to OUT/raw.csv as soon as it is measured. A run that was stopped goes on when the same command is given \
+again. OUT/summary.md has the tables.")]
 pub struct BenchTabularArguments {
-    /// The folder with *.parquet, each with a column `label` that is 1 for anomalies.
+    /// The folder with the sets: *.parquet, each with a column `label` that is 1 for anomalies.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: PathBuf,
-    /// The sets, by their files' names without the ending [default: all].
+    /// The sets to run, by file name without the ending [default: all].
     #[arg(long, value_name = "SETS", value_delimiter = ',')]
     pub sets: Vec<String>,
-    /// The methods [default: all]; `gnsm-norms` is gnsm with the paper's own head.
+    /// The methods to run [default: all]. `gnsm-norms` is gnsm with the paper's way to score.
     #[arg(long, value_name = "METHODS", value_delimiter = ',', default_values = bench_methods(), hide_default_value = true, value_parser = PossibleValuesParser::new(bench_methods()))]
     pub methods: Vec<String>,
-    /// Seeds 0 to N − 1, each with a split and a fit of its own.
+    /// How many seeds to run. Each has its own split and fit.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub seeds: u64,
-    /// Take the split of seed 0 for all seeds: what then varies is the fit alone.
+    /// Use one split for all seeds, so that only the fits differ.
     #[arg(long)]
     pub one_split: bool,
-    /// The settings of gnsm, dsvdd and dagmm.
+    /// Ready-made settings for gnsm, dsvdd and dagmm.
     #[arg(long, value_enum, default_value_t = Preset::Fast)]
     pub preset: Preset,
-    /// A TOML file with settings of gnsm in place of the preset's.
+    /// A TOML file with settings of gnsm that replace the preset's.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Train gnsm, dsvdd and dagmm for this many steps at the most.
+    /// Train gnsm, dsvdd and dagmm for at most this many steps.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<NonZeroU64>,
     /// The folder for the results.
@@ -299,7 +305,7 @@ pub struct CompletionsArguments {
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub struct ManArguments {
-    /// The page of this command instead of the general one.
+    /// Print the page of this command instead of the general one.
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
 }
@@ -308,10 +314,10 @@ pub struct ManArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flags on rows")]
 pub struct RuleArguments {
-    /// Flag rows with a p-value of at most C: of usual rows, the part C on average [default: 0.01].
+    /// Flag rows with a p-value of at most C. On average, a share C of the usual rows is then flagged [default: 0.01].
     #[arg(long, value_name = "C", group = "rule")]
     pub contamination: Option<f64>,
-    /// Flag rows such that, of the flagged ones, the part Q at most is expected to be usual.
+    /// Flag as many rows as possible while at most a share Q of them are expected to be false alarms.
     #[arg(long, value_name = "Q", group = "rule")]
     pub fdr: Option<f64>,
     /// Flag rows with a score of at least T.
@@ -323,7 +329,7 @@ pub struct RuleArguments {
 }
 
 impl RuleArguments {
-    /// The part of usual rows that is flagged unless something else is asked for.
+    /// The share of usual rows that is flagged by default.
     pub const CONTAMINATION: f64 = 0.01;
 
     /// The rule, checked.
@@ -342,16 +348,16 @@ impl RuleArguments {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArguments {
-    /// The file's format.
+    /// The format of FILE, if it is not to be guessed.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<InputFormat>,
-    /// What stands between the cells of a csv file; `tab` is a tab.
+    /// The character between the cells of a csv file; write `tab` for a tab.
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<u8>,
-    /// The first line of a csv file holds the columns' names.
+    /// The first line of the csv file has the names of the columns.
     #[arg(long, overrides_with = "no_header")]
     pub header: bool,
-    /// The first line of a csv file is a row; the columns are called `column_1` and so on.
+    /// The first line of the csv file is a row. The columns are then called `column_1`, `column_2` and so on.
     #[arg(long, overrides_with = "header")]
     pub no_header: bool,
 }
@@ -359,11 +365,11 @@ pub struct ReadArguments {
 /// The formats that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum InputFormat {
-    /// Comma-separated values, or with another delimiter.
+    /// Comma-separated values; other delimiters are found too.
     Csv,
-    /// The same with tabs.
+    /// Tab-separated values.
     Tsv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// Apache Parquet.
     Parquet,
@@ -403,22 +409,23 @@ fn delimiter(text: &str) -> Result<u8, String> {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Columns")]
 pub struct ColumnArguments {
-    /// Do not learn from this column: it says which rows are anomalies, and those are not learned from either.
+    /// The column that marks known anomalies. Neither this column nor the rows it marks are learned from.
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
     /// The value of the label column that means anomaly [default: 1].
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub anomaly: Option<String>,
-    /// Leave these columns out.
+    /// Leave these columns out, separated by commas.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub ignore: Vec<String>,
-    /// Take each value of these columns for a category.
+    /// Treat these columns as categories: each value is a name, even if it looks like a number.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub categorical: Vec<String>,
-    /// Take these columns for numbers.
+    /// Treat these columns as numbers.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub numeric: Vec<String>,
-    /// A TOML file with `label = "NAME"` and, under `[columns]`, `NAME = "categorical"`, `"numeric"` or `"ignore"`.
+    /// A TOML file that says what the columns are: `label = "NAME"` at the top, and under `[columns]` lines such as `NAME = "numeric"`
+    /// (or `"categorical"`, `"ignore"`).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub schema: Option<PathBuf>,
 }
@@ -451,22 +458,22 @@ impl ColumnArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub struct MethodArguments {
-    /// The detector.
+    /// The method that finds anomalies.
     #[arg(long, value_name = "NAME", default_value = Method::NAMES[0], value_parser = PossibleValuesParser::new(Method::NAMES))]
     pub method: String,
-    /// The settings of gnsm, dsvdd or dagmm to start from [default: fast].
+    /// Ready-made settings for gnsm, dsvdd or dagmm [default: fast].
     #[arg(long, value_enum)]
     pub preset: Option<Preset>,
-    /// How gnsm makes the score, if not as the preset has it.
+    /// How gnsm turns the network's answers into a score [default: the preset's].
     #[arg(long, value_enum)]
     pub head: Option<HeadName>,
-    /// A TOML file with settings in place of the preset's; `gnsm inspect` shows their names.
+    /// A TOML file with settings that replace the preset's. `gnsm inspect` shows their names.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Where all randomness comes from.
+    /// The seed for all random choices. The same seed and data give the same model.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// End training after this many seconds, with the best model so far.
+    /// Stop training after this many seconds and keep the best model so far.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub max_seconds: Option<f64>,
 }
@@ -482,25 +489,25 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 /// Settings to start from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
-    /// Seconds to a minute on a laptop.
+    /// Takes seconds to a minute on a laptop.
     Fast,
-    /// The paper's configuration to the letter; of gnsm, a day on a GPU.
+    /// The paper's settings, as far as it gives them. For gnsm that means weeks on a CPU.
     Paper,
-    /// What the paper chose for dagmm on its set bank.
+    /// The paper's settings of dagmm for its set bank.
     PaperBank,
-    /// On census.
+    /// The paper's settings of dagmm for its set census.
     PaperCensus,
-    /// On probe and u2r.
+    /// The paper's settings of dagmm for its sets probe and u2r.
     PaperProbe,
 }
 
 /// How a score is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HeadName {
-    /// Rare values and odd couplings, each as far as the table shows it.
+    /// Rare values, unusual combinations and rows that match no common pattern, weighted by what the table shows.
     Evidence,
-    /// The denoising surprise of each cell, averaged over the levels.
+    /// How surprised the network is by each cell, averaged over the noise levels.
     Surprise,
-    /// The paper's: the likelihood of the score norms under a Gaussian mixture.
+    /// The paper's way: how unlikely the sizes of the network's scores are under a Gaussian mixture.
     Norms,
 }

@@ -1,7 +1,7 @@
-//! The two streams: what was asked for on standard output, everything else on standard error.
+//! The two output streams. Results go to standard output, everything else to standard error.
 //!
-//! Colours are written always and taken out again by `anstream` where a stream is no terminal or `NO_COLOR` is set.
-//! Nothing written to standard error can fail a run: whoever closed it does not want to hear.
+//! Colours are always written. `anstream` takes them out again where a stream is no terminal or `NO_COLOR` is set. An
+//! error while writing to standard error never fails a run: whoever closed it does not want to read it.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};

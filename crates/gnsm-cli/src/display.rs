@@ -1,4 +1,4 @@
-//! Numbers, names and little pictures for people.
+//! Formats numbers, names and small bar charts for people.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Ctrl-C, and requests to terminate.
+//! Handles Ctrl-C, and requests to terminate.
 
 use std::process::exit;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,8 @@
 //! The `gnsm` binary: arguments, progress and output around the `gnsm` library.
 //!
-//! What was asked for goes to standard output, everything else to standard error. The exit code is 0; 1 only with
-//! `--fail-on-anomaly` where a row is flagged; 2 after an error, which is one line; 130 where Ctrl-C ended it.
+//! Results go to standard output, everything else to standard error. The exit code is 0 for success and 2 after an
+//! error, which is one line. It is 1 only with `--fail-on-anomaly` if a row is flagged, and 130 if Ctrl-C ended the
+//! run.
 
 mod arguments;
 mod commands;

@@ -1,4 +1,4 @@
-//! Scores as files or on standard output: csv, jsonl, parquet, or a table for the eye.
+//! Writes scores to files or to standard output: csv, jsonl, parquet, or a table to read on a terminal.
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct Record {
     pub row: u64,
     /// Higher is odder.
     pub score: f64,
-    /// The part of usual rows that are at least as odd.
+    /// The share of usual rows that are at least as odd.
     pub p_value: f64,
     /// Whether it is flagged.
     pub anomaly: bool,
@@ -40,7 +40,7 @@ pub struct Record {
 pub enum OutputFormat {
     /// Comma-separated values with a header.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// Apache Parquet.
     Parquet,

@@ -1,7 +1,8 @@
-//! Panics: recorded, not printed.
+//! Records panics instead of printing them.
 //!
-//! The library catches the panics of the Parquet and Arrow crates on damaged files and turns them into errors, so a
-//! panic is not news until it reaches [`caught`]. One that does is a bug, and becomes an error like any other.
+//! The Parquet and Arrow crates panic on some damaged files. The library catches these panics and turns them into
+//! errors. So a panic is not news until it reaches [`caught`]. One that does is a bug, and becomes an error like any
+//! other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! What is said on standard error while a command works.
+//! Notes and progress on standard error while a command works.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};

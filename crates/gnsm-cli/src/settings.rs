@@ -1,4 +1,4 @@
-//! Settings from files, and a method from all that was said about it.
+//! Reads settings from files, and makes a method from all flags about it.
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 //! Convolution as matrix products over gathered neighbours.
 //!
-//! A band of rows of an image is gathered into a matrix with one row per pixel, the pixel's window in it; its product with the weights is the
-//! band of the output. The matrix of a band stays in the cache. The gradient of the input is a convolution too, of the output's gradient
-//! with the window turned round; the gradient of the weights is a product of the same matrix, transposed, with the output's gradient.
+//! A band of rows of an image is gathered into a matrix: one row per pixel, with the pixel's window in it. Its product
+//! with the weights is the band of the output. The matrix of a band stays in the cache. The gradient of the input is a
+//! convolution too, of the output's gradient with the window turned round. The gradient of the weights is a product of
+//! the same matrix, transposed, with the output's gradient.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An operation on CPU memory with a gradient of its own, made known to burn.
+//! Makes an operation on CPU memory, with a gradient of its own, known to burn.
 
 use std::fmt::Debug;
 

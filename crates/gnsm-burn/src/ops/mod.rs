@@ -1,11 +1,11 @@
 //! What the networks are made of, on pictures [images, rows, columns, channels]: convolution, group norm, resampling.
 //!
-//! On a CPU each is a [`Kernel`] of our own with its own gradient: channels lie contiguous, so a convolution is a matrix product over gathered
-//! neighbours, and an activation costs no pass of its own. On any other device each is put together from burn's operations, which
-//! also are what the tests compare the kernels with.
+//! On a CPU each is a [`Kernel`] of our own with its own gradient. Channels are contiguous, so a convolution is a
+//! matrix product over gathered neighbours, and an activation costs no pass of its own. On any other device each is
+//! made of burn's operations. The tests compare the kernels with those.
 //!
-//! A kernel treats every image by itself and sums over images in a fixed order, so its results do not depend on the number of threads, and an
-//! image's output not on the images beside it.
+//! A kernel treats every image by itself and sums over images in a fixed order. So its results do not depend on the
+//! number of threads, and the output of an image does not depend on the images beside it.
 
 mod convolution;
 mod group_norm;

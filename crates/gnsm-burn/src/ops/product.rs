@@ -1,4 +1,5 @@
-//! Matrix products by the `gemm` crate, on one thread and with shapes that do not depend on how many there are: the same bits every time.
+//! Matrix products by the `gemm` crate, on one thread. Their shapes do not depend on the number of threads, so they
+//! give the same bits every time.
 
 /// How a matrix is read: as stored, row by row, or with rows and columns exchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! Half or twice the size, through a filter.
+//! Makes pictures half or twice the size, through a filter.
 //!
-//! Down, output i takes inputs 2i − 1 to 2i + 2 with the weights of [`FILTER`], zeros beyond the border, along both axes. Up is the adjoint, times
-//! 4 so that a constant stays one. So each is the other's gradient but for that factor.
+//! Down, output i takes inputs 2i − 1 to 2i + 2 with the weights of [`FILTER`], zeros beyond the border, along both
+//! axes. Up is the adjoint, times 4 so that a constant stays one. So each is the other's gradient but for that factor.
 
 use gnsm::internals::math::simd;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! `gnsm completions`: a script that completes commands in a shell.
+//! `gnsm completions`: prints a script that makes a shell complete the commands.
 
 use anyhow::Result;
 use clap::CommandFactory;

@@ -1,7 +1,7 @@
-//! `gnsm demo`: a small example table, and `detect` on it.
+//! `gnsm demo`: makes a small example table and runs `detect` on it.
 //!
-//! The table holds expense claims. What is claimed depends on the department, how it is paid and how much on what is
-//! claimed. A few claims are odd, in three ways: two common categories that do not go together, a category that
+//! The table holds expense claims. What is claimed depends on the department. How it is paid, and how much, depends on
+//! what is claimed. A few claims are odd, in three ways: two common categories that do not go together, a category that
 //! occurs nowhere else, and a common amount that is not common for what was bought.
 
 use std::fmt::Write as _;

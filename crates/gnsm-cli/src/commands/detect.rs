@@ -1,4 +1,4 @@
-//! `gnsm detect`: the oddest rows of a file, in one command.
+//! `gnsm detect`: shows the oddest rows of a file, in one command.
 
 use std::collections::HashMap;
 use std::fmt::Write;

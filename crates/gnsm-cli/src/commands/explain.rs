@@ -1,4 +1,4 @@
-//! `gnsm explain`: one row's score, taken apart.
+//! `gnsm explain`: shows why one row has its score.
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell};

@@ -1,4 +1,4 @@
-//! `gnsm fit`: from a table to a model file.
+//! `gnsm fit`: learns a model from a table and writes it to a file.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

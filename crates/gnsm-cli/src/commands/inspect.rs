@@ -1,4 +1,4 @@
-//! `gnsm inspect`: what is in a model file.
+//! `gnsm inspect`: shows what is in a model file.
 
 use anyhow::{Context, Result};
 use comfy_table::Cell;

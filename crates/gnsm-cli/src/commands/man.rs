@@ -1,4 +1,4 @@
-//! `gnsm man`: the manual page, made from the same list of flags as the help.
+//! `gnsm man`: prints the manual page, made from the same list of flags as the help.
 
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;

@@ -1,4 +1,4 @@
-//! One file a command, and what several of them need.
+//! The commands, one file each, and what several of them need.
 
 pub mod demo;
 pub mod detect;

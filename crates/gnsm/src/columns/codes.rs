@@ -1,4 +1,4 @@
-//! The codes of a column's categories, found quickly: every cell of a categorical column is looked up.
+//! Finds the code of a category quickly: every cell of a categorical column is looked up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

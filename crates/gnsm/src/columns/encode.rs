@@ -1,10 +1,11 @@
-//! From a table to category codes and scaled numbers; a one-hot is never stored.
+//! Turns a table into category codes and scaled numbers. A one-hot vector is never stored.
 //!
-//! - A categorical column is one group of the [`Layout`]: its categories, then "(rare)" and "(missing)" where training had them. A
-//!   category that training never saw gets the code [`UNSEEN`]: detectors treat it as evidence (see [`crate::score_matching`]).
-//! - A numeric column is a number z = (x − mean)/scale and a group that says whether it was there. A missing number is NaN: it tells
-//!   the network nothing, and its absence counts as a category of the group, seen or unseen.
-//! - Beyond ±10, z grows only with its logarithm, and stops at ±20: one absurd cell, or an infinity, is extreme
+//! - A categorical column is one group of the [`Layout`]: its categories, then "(rare)" and "(missing)" if training had
+//!   them. A category that training never saw gets the code [`UNSEEN`]. Detectors treat it as evidence (see
+//!   [`crate::score_matching`]).
+//! - A numeric column is a number z = (x − mean)/scale, and a group that says whether it was there. A missing number is
+//!   NaN: it tells the network nothing. Its absence counts as a category of the group, seen or unseen.
+//! - Beyond ±10, z grows only with its logarithm, and it stops at ±20. So one absurd cell, or an infinity, is extreme
 //!   without drowning every other column.
 //!
 //! Columns are found by name, so their order in the file does not matter.

@@ -1,6 +1,6 @@
-//! Widths: where each number and each category group lies in a row as the network sees it.
+//! Where each number and each category group lies in a row as the network sees it.
 //!
-//! Numbers come first, then one block of K places per group of categories.
+//! Numbers come first, then one block of K places for each group of K categories.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

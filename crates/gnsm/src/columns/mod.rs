@@ -1,7 +1,7 @@
 //! What the columns of a table are, and rows as detectors see them.
 //!
-//! `schema` decides what each column is and learns its categories or its scale; `encode` turns the rows of a table into
-//! category codes and scaled numbers; `layout` is the shape of such a row.
+//! `schema` decides what each column is and learns its categories or its scale. `encode` turns the rows of a table into
+//! category codes and scaled numbers. `layout` is the shape of such a row.
 
 mod codes;
 mod encode;

@@ -1,4 +1,4 @@
-//! From scores to decisions: p-values and thresholds, and why a row is odd.
+//! Turns scores into decisions: p-values and thresholds, and why a row is odd.
 
 pub(crate) mod reason;
 mod threshold;

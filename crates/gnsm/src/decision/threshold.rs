@@ -1,4 +1,4 @@
-//! From a score to a p-value, and from a p-value to yes or no.
+//! Turns a score into a p-value, and a p-value into yes or no.
 //!
 //! # The p-value
 //!
@@ -9,18 +9,18 @@
 //! ```
 //!
 //! If the row is exchangeable with the calibration rows, then P(p ≤ a) ≤ a for every a, whatever the model and the
-//! distribution: among n + 1 exchangeable scores at most a (n + 1) have no more than a (n + 1) scores at or above
-//! them (Vovk, Gammerman and Shafer, *Algorithmic Learning in a Random World*, 2005). Equal scores count against
-//! the row, so ties only make p larger.
+//! distribution. The reason is that among n + 1 exchangeable scores, at most a (n + 1) have no more than a (n + 1)
+//! scores at or above them (Vovk, Gammerman and Shafer, *Algorithmic Learning in a Random World*, 2005). Equal scores
+//! count against the row, so ties only make p larger.
 //!
 //! # The decision
 //!
-//! [`Rule::Contamination`] flags p ≤ c, so that of rows like the calibration rows at most the part c is flagged, on
-//! average over calibrations. Rows of equal scores are flagged together or not at all, and where that would exceed
-//! c, not at all. [`Rule::Fdr`] keeps the expected part of false alarms *among the flagged rows* at most q by
-//! Benjamini and Hochberg's procedure (1995), which is valid for p-values that share a calibration (Bates, Candès,
-//! Lei, Romano and Sesia, *Testing for outliers with conformal p-values*, Annals of Statistics, 2023).
-//! [`Rule::Threshold`] flags by the score itself and promises nothing.
+//! - [`Rule::Contamination`] flags p ≤ c. Of rows like the calibration rows it flags at most a share c, on average over
+//!   calibrations. Rows of equal scores are flagged together or not at all; where together would exceed c, not at all.
+//! - [`Rule::Fdr`] keeps the expected share of false alarms *among the flagged rows* at most q, by Benjamini and
+//!   Hochberg's procedure (1995). It is valid for p-values that share a calibration (Bates, Candès, Lei, Romano and
+//!   Sesia, *Testing for outliers with conformal p-values*, Annals of Statistics, 2023).
+//! - [`Rule::Threshold`] flags by the score itself and promises nothing.
 
 use std::collections::BTreeMap;
 

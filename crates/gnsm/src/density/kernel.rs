@@ -1,8 +1,8 @@
-//! A Gaussian kernel on every stored point.
+//! Kernel density: a Gaussian on every stored point.
 //!
 //! p(x) = Σᵢ (cᵢ / n) N(x; xᵢ, h² I) with counts cᵢ that sum to n. The bandwidth is Scott's rule for standardised
-//! columns, h = n^(−1/(d + 4)) (Scott, *Multivariate Density Estimation*, 1992). A fit keeps at most so many
-//! points; where there are more rows, a sample in proportion to the counts stands for them all.
+//! columns, h = n^(−1/(d + 4)) (Scott, *Multivariate Density Estimation*, 1992). A fit keeps a limited number of
+//! points. If there are more rows, it keeps a sample in proportion to the counts.
 
 use std::f64::consts::TAU;
 

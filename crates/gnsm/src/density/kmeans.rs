@@ -1,8 +1,8 @@
-//! Where a mixture starts: k-means++ and a few of Lloyd's iterations.
+//! Where the fit of a mixture starts: k-means++ and a few of Lloyd's iterations.
 //!
-//! The first centre is a random row, every next one is drawn with probability proportional to the squared distance
-//! to its nearest centre (Arthur and Vassilvitskii, 2007). As in scikit-learn several candidates are drawn for
-//! each centre and the one kept that leaves the smallest sum of squared distances.
+//! The first centre is a random row. Every next one is drawn with probability proportional to the squared distance to
+//! its nearest centre (Arthur and Vassilvitskii, 2007). As in scikit-learn, several candidates are drawn for each
+//! centre. The one that leaves the smallest sum of squared distances is kept.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

@@ -1,8 +1,8 @@
-//! Several rows at once, one per lane.
+//! Several rows at once, one per lane of a vector register.
 //!
 //! A block of `N` rows is stored column by column, `[dimension][N]`, so that a loop over the lanes becomes vector
-//! instructions. A lane never mixes with its neighbours, and the order of operations within one does not depend
-//! on `N`: a row scored alone (`N` = 1) and in a batch (`N` = [`LANES`]) gives the same bits.
+//! instructions. A lane never mixes with its neighbours, and the order of operations within one does not depend on `N`.
+//! So a row gives the same bits alone (`N` = 1) and in a batch (`N` = [`LANES`]).
 
 use rayon::prelude::*;
 

@@ -1,13 +1,13 @@
-//! How typical a row of the embedding is, judged by the rows it was fitted on.
+//! How typical a row of numbers is, judged by the rows that a density was fitted on.
 //!
-//! Three densities share one face, [`Density`]: a [`GaussianMixture`] (the method's own choice), a
-//! [`KernelDensity`] and the distance to the k-th of the [`NearestNeighbours`]. All work in `f64` on row-major
-//! slices of up to some 64 columns, on data that a [`Standardizer`] brought to mean 0 and variance 1.
+//! Three densities have one interface, [`Density`]: a [`GaussianMixture`] (the paper's choice), a [`KernelDensity`],
+//! and the distance to the k-th of the [`NearestNeighbours`]. All work in `f64` on row-major slices of up to some 64
+//! columns, on data that a [`Standardizer`] brought to mean 0 and variance 1.
 //!
-//! Tables repeat rows, so a distinct row is given once with its count ([`Rows`]), and every fit equals the fit on
-//! the repeated rows. A result depends on the data and the seed alone: work is cut into pieces whose size does
-//! not depend on the number of threads, sums over pieces are taken in their order, and a row goes through the
-//! same operations whether it is scored alone or in a batch.
+//! Tables repeat rows. So a distinct row is given once with its count ([`Rows`]), and every fit equals the fit on the
+//! repeated rows. A result depends on the data and the seed alone. To this end, work is cut into pieces whose size does
+//! not depend on the number of threads, pieces are summed in order, and a row goes through the same operations whether
+//! it is scored alone or in a batch.
 
 mod rows;
 mod standardizer;

@@ -1,8 +1,8 @@
 //! The distance to the k-th nearest stored point (Ramaswamy, Rastogi and Shim, 2000).
 //!
-//! A point that stands for c equal rows counts as c neighbours. A fit keeps at most so many points; where there are
-//! more rows, a sample in proportion to the counts stands for them all, and k counts within that sample. A row that
-//! was fitted on finds itself among its neighbours.
+//! A point that stands for c equal rows counts as c neighbours. A fit keeps a limited number of points. If there are
+//! more rows, it keeps a sample in proportion to the counts, and k counts within that sample. A row that was fitted on
+//! finds itself among its neighbours.
 
 use serde::{Deserialize, Serialize};
 

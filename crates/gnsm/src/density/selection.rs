@@ -1,8 +1,8 @@
 //! How many components a mixture should have, by cross-validation.
 //!
-//! Each candidate is fitted on all folds but one and judged by the log-likelihoods of the rows left out. Their mean
-//! is the usual judge; the authors of the method take the 10 % quantile, which looks at the rows that are
-//! hardest to explain. Folds are dealt from the repeated rows, as if rows had not been counted.
+//! Each candidate is fitted on all folds but one and judged by the log-likelihoods of the rows left out. The usual
+//! figure is their mean. The authors of the method take the 10 % quantile, which looks at the rows that are hardest to
+//! explain. Folds are dealt from the repeated rows, as if rows had not been counted.
 
 use rand::RngExt;
 use rayon::prelude::*;

@@ -1,8 +1,10 @@
-//! Rows that are mostly 0, such as one-hots: only what is not 0 is stored, so many entries a row.
+//! Rows that are mostly 0, such as one-hot vectors: only what is not 0 is stored, the same number of entries for each
+//! row.
 //!
-//! A mixture is fitted on them and evaluated without ever making the zeros. W x is a sum of a few columns of the whitening matrix, and
-//! Σ r x xᵀ a sum over pairs of entries, so that a row of m entries in d dimensions costs m·d/2 and m²/2 instead of d²/2 each. The covariance
-//! is Σ r x xᵀ/N − μμᵀ; entries are of the order of 1, so what cancels is far below the regularisation.
+//! A mixture is fitted on them and evaluated without ever making the zeros. W x is a sum of a few columns of the
+//! whitening matrix, and Σ r x xᵀ is a sum over pairs of entries. So a row of m entries in d dimensions costs m·d/2 and
+//! m²/2 instead of d²/2 each. The covariance is Σ r x xᵀ/N − μμᵀ. Entries are of the order of 1, so what cancels is far
+//! below the regularisation.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Columns brought to mean 0 and variance 1, with the rows' counts as weights.
+//! Brings columns to mean 0 and variance 1, with the counts of the rows as weights.
 
 use serde::{Deserialize, Serialize};
 

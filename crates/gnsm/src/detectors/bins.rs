@@ -1,8 +1,8 @@
 //! Numbers as categories, for the detectors that only know categories.
 //!
-//! A number falls into one of at most ten bins that hold about as many training rows each (deciles; equal numbers always share a bin). A missing
-//! number is a category of its own. A number that lies more than one standard deviation outside of everything training
-//! showed is [`UNSEEN`], like a category that training never saw.
+//! A number falls into one of at most ten bins that hold about as many training rows each (deciles). Equal numbers
+//! always share a bin. A missing number is a category of its own. A number that lies more than one standard deviation
+//! outside of everything training showed is [`UNSEEN`], like a category that training never saw.
 
 use serde::{Deserialize, Serialize};
 

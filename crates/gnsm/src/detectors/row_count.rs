@@ -1,17 +1,17 @@
 //! How often the whole row was seen.
 //!
-//! score(x) = −log((c(x) + 1)/(n + 1)) + u(x)·log(n + 1), where c(x) of the n training rows are equal to x and u(x) cells hold a
-//! category that training never showed. The first term is the rule of succession for the row as a whole, between 0 and log(n + 1); the
-//! second tells rows apart that were never seen.
+//! score(x) = −log((c(x) + 1)/(n + 1)) + u(x)·log(n + 1), where c(x) of the n training rows are equal to x, and u(x)
+//! cells hold a category that training never showed. The first term is the rule of succession for the row as a whole.
+//! It lies between 0 and log(n + 1). The second term tells rows apart that were never seen.
 //!
-//! - Numbers are compared by their decile bins ([`super::bins`]): two real numbers are hardly ever equal.
+//! - Numbers are compared by their decile bins ([`super::bins`]), since two real numbers are hardly ever equal.
 //! - A missing number is equal to a missing number.
 //! - An unseen category, or a number far outside of the training rows, is one of the u(x).
 //!
-//! The score is not additive over cells: the count of a row is its base, and only unseen cells have a part.
+//! The score is not a sum over cells: the count of a row is its base, and only unseen cells have a part.
 //!
-//! No training row lives in the model. It holds a 128-bit hash (blake3) of each distinct row and its count, by which a row can be
-//! recognised but not read.
+//! The model holds no training row. It holds a 128-bit hash (blake3) of each distinct row and its count. By the hash a
+//! row can be recognised, but not read.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,8 @@
-//! Training rows that a detector keeps, column by column, and what sets another row apart from each of them.
+//! Training rows that a detector keeps, column by column, and the distance of another row from each of them.
 //!
-//! On one-hots the squared Euclidean distance of two rows is 2·(cells whose categories differ) + Σⱼ (xⱼ − yⱼ)², with 0 for a missing number.
-//! It is computed on the codes, without ever making a one-hot. An unseen category differs from every stored one.
+//! On one-hot vectors the squared Euclidean distance of two rows is 2·(cells whose categories differ) + Σⱼ (xⱼ − yⱼ)²,
+//! with 0 for a missing number. It is computed on the codes, without ever making a one-hot vector. An unseen category
+//! differs from every stored one.
 
 use std::ops::AddAssign;
 

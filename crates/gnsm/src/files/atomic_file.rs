@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: written beside, then renamed.
+//! Writes files that appear whole or not at all: under another name first, then renamed.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! The state of a training run as a file, so that a later run can continue from it.
+//! Saves the state of a training run to a file, so that a later run can continue from it.
 //!
 //! `docs/format.md` describes the format for other programs.
 

@@ -1,8 +1,8 @@
-//! The file format under models and checkpoints: safetensors with one JSON document in its metadata.
+//! The file format of models and checkpoints: safetensors with one JSON document in its metadata.
 //!
-//! The metadata has a single entry, `gnsm`, so that the bytes do not depend on a hash map's order:
-//! `{"format": …, "version": …, "blake3": …, "content": {…}}`. The hash covers the content's text and every tensor's name and bytes; a
-//! flipped bit anywhere is found before anything is used. Nothing in the file can execute.
+//! The metadata has a single entry, `gnsm`, so that the bytes do not depend on the order of a hash map: `{"format": …,
+//! "version": …, "blake3": …, "content": {…}}`. The hash covers the text of the content, and the name and bytes of
+//! every tensor. So a flipped bit anywhere is found before anything is used. Nothing in the file can execute.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;

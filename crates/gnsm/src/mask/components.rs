@@ -1,4 +1,5 @@
-//! Connected components: cells of one class that can be reached from each other over shared faces (4 neighbours in a picture, 6 in a volume).
+//! Connected components: cells of one class that can be reached from each other over shared faces (4 neighbours in a
+//! picture, 6 in a volume).
 
 use super::grid::Grid;
 

@@ -1,7 +1,8 @@
-//! What a detector of odd masks can do, and the list of those that need no network.
+//! What a detector of odd masks can do, and the list of the detectors that need no network.
 //!
-//! A method is an object that carries its settings, so that a crate with networks can bring its own; whoever fits or loads a model says which
-//! methods there are. Higher scores mean odder masks, and a score depends on the model, the mask and its image alone.
+//! A method is a value that carries its settings. Whoever fits or loads a model says which methods there are. So
+//! another crate, such as the one with networks, can bring its own. Higher scores mean odder masks. A score depends on
+//! the model, the mask and its image alone.
 
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! The exact Euclidean distance from every cell to the nearest of some cells, in time linear in the number of cells.
 //!
-//! The square of the distance is a sum over axes, so it is made axis by axis: with g the squared distance along the axes done so far,
-//! the next axis gives f(x) = min_y (x − y)² + g(y), the lower envelope of one parabola for each y of the line. The envelope
-//! is found in one sweep (Meijster, Roerdink and Hesselink 2000; Felzenszwalb and Huttenlocher 2012). All numbers are whole, so the result
-//! is exact.
+//! The square of the distance is a sum over axes, so it is computed axis by axis. Let g be the squared distance along
+//! the axes done so far. The next axis gives f(x) = min_y (x − y)² + g(y). That is the lower envelope of parabolas, one
+//! for each y of the line, and it is found in one sweep (Meijster, Roerdink and Hesselink 2000; Felzenszwalb and
+//! Huttenlocher 2012). All numbers are whole, so the result is exact.
 
 use super::grid::Grid;
 

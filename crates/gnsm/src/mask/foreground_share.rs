@@ -1,7 +1,8 @@
 //! `foreground-share`: a mask is odd if its foreground takes up an unusual share of the image.
 //!
-//! score = −log of the two-sided tail of the share among the training masks, in nats. It sees neither the image nor any shape: a segmenter's
-//! failures that it finds are those that find nothing, or everything. The model keeps the sorted shares.
+//! The score is −log of the two-sided tail of the share among the training masks, in nats. It sees neither the image
+//! nor any shape. So it only finds segmenters that fail by marking nothing, or everything. The model keeps the sorted
+//! shares.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! Values on a grid of D axes, the last of which lies contiguous in memory: rows and columns of a picture, or the slices of a volume.
+//! Values on a grid of D axes, such as the rows and columns of a picture, or a volume. The last axis is contiguous in
+//! memory.
 
 use std::fmt;
 

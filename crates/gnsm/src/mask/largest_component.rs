@@ -1,9 +1,12 @@
-//! `largest-component`: a mask is odd if the largest piece of one of its classes is unusually large or small for that class.
+//! `largest-component`: a mask is odd if the largest piece of one of its classes is unusually large or small for that
+//! class.
 //!
-//! For each foreground class of the mask, the share of the image that its largest connected component takes up is compared with
-//! those of the training masks that have the class: −log of the two-sided tail, in nats. The score is that of the oddest class.
+//! For each foreground class of the mask, take the share of the image that its largest connected component covers. It
+//! is compared with the shares in the training masks that have the class: −log of the two-sided tail, in nats. The
+//! score is that of the oddest class.
 //!
-//! - Which class it is counts for nothing, unless no training mask has it: then it costs log(n + 1), the rule of succession over all n masks.
+//! - Which class it is does not matter, unless no training mask has it. Then it costs log(n + 1), the rule of
+//!   succession over all n masks.
 //! - A mask without foreground costs −log((1 + m) / (1 + n)), where m training masks have none either.
 //!
 //! The model keeps the sorted sizes of each class.

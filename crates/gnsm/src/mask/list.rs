@@ -1,4 +1,4 @@
-//! Lists of images: one name a line, as the segmentation sets have them.
+//! Lists of images: one name per line, as the segmentation sets have them.
 
 use std::collections::HashMap;
 use std::path::Path;

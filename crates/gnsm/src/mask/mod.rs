@@ -1,20 +1,20 @@
-//! Segmentation masks: reading them, how good one is against the truth, and how odd one is without it.
+//! Segmentation masks: reading them, measuring them against the truth, and finding odd ones without it.
 //!
-//! A mask gives every pixel a class; class 0 is the background. Its walk is that of a table's row, in rooms of its own:
+//! A mask gives every pixel a class; class 0 is the background. It goes through these modules, in this order:
 //!
 //! 1. `list`, `read`: the names of a list, and the mask and image of each.
-//! 2. `grid`: labels on a grid of any small dimension; `distance`, `components`: what is computed on it.
-//! 3. `quality`: Dice, surface distances and their relatives, where the truth is known.
-//! 4. `sample`: a mask as detectors see it; `detector`: what a detector of odd masks can do, and the list of those that
+//! 2. `grid`: labels on a grid of any small dimension. `distance`, `components`: what is computed on it.
+//! 3. `quality`: Dice, surface distances and the like, where the truth is known.
+//! 4. `sample`: a mask as detectors see it. `detector`: what a detector of odd masks can do, and the list of those that
 //!    need no network, one file each.
-//! 5. `model`: fitted detector and calibration; saved, loaded, and given masks to score.
+//! 5. `model`: the fitted detector and its calibration; saved, loaded, and given masks to score.
 //! 6. `ranking`: whether high scores go with low quality.
 //!
-//! **Void.** Masks may mark pixels that nobody can judge, by label 255 unless told otherwise. To a detector they are background,
-//! as in the paper's code: predictions have none, and a detector that saw it in training would find its absence odd. What they are
-//! to the metrics stands in `quality`.
+//! **Void.** Masks may mark pixels that nobody can judge, by default with label 255. To a detector they are background,
+//! as in the paper's code. Predictions have no void pixels, so a detector that saw them in training would find their
+//! absence odd. `quality` says what they are to the metrics.
 //!
-//! Everything but the readers is written for any number of axes, so that volumes need a reader and nothing else.
+//! Everything but the readers is written for any number of axes. So volumes need a reader and nothing else.
 
 mod grid;
 mod list;

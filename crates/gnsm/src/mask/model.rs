@@ -1,6 +1,7 @@
-//! A mask model: how masks are prepared, the fitted detector and its calibration. This is what is saved, loaded and given masks to score.
+//! A mask model: how masks are prepared, the fitted detector and its calibration. This is what is saved, loaded and
+//! given masks to score.
 //!
-//! The file is the container of table models under another name; `docs/format.md` has its contents.
+//! The file is the container of table models with another format name. `docs/format.md` has its contents.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Scores against metrics: what the ranking of a detector says about the quality of masks.
+//! Compares scores with metrics: does a detector rank bad masks first?
 
 use std::collections::HashMap;
 use std::path::Path;

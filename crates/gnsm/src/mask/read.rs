@@ -1,7 +1,8 @@
-//! Masks and images from PNG and JPEG files.
+//! Reads masks and images from PNG and JPEG files.
 //!
-//! A mask's class is the value in the file, not the colour that a palette shows for it: palette and grey PNGs of 1 to 8 bits are read, all
-//! others refused by name. An image may be any PNG or JPEG; it becomes red, green and blue of 8 bits, and transparency is left out.
+//! The class of a pixel is the value in the file, not the colour that a palette shows for it. Masks are palette and
+//! grey PNGs of 1 to 8 bits; all others are refused by name. An image may be any PNG or JPEG. It becomes red, green and
+//! blue of 8 bits, and transparency is ignored.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};

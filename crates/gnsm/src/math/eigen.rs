@@ -1,7 +1,8 @@
-//! All eigenvalues and eigenvectors of a symmetric matrix, for some hundreds of rows.
+//! All eigenvalues and eigenvectors of a symmetric matrix of up to some hundreds of rows.
 //!
-//! Householder reflections bring the matrix to tridiagonal form, and QL iterations with implicit shifts make that diagonal (Bowdler,
-//! Martin, Reinsch and Wilkinson, 1968: the procedures tred2 and tql2). The order of all operations is fixed.
+//! Householder reflections bring the matrix to tridiagonal form, and QL iterations with implicit shifts make that
+//! diagonal (Bowdler, Martin, Reinsch and Wilkinson, 1968: the procedures tred2 and tql2). The order of all operations
+//! is fixed.
 
 /// The most QL iterations for one eigenvalue; a handful is usual.
 const MOST_ITERATIONS: usize = 100;

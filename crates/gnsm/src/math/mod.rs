@@ -1,4 +1,4 @@
-//! Arithmetic that every other room uses and that knows none of them: vector loops, matrices, streams of random numbers.
+//! Arithmetic that other rooms use: vector loops, matrices, streams of random numbers. It knows none of those rooms.
 
 pub(crate) mod eigen;
 pub(crate) mod linalg;

@@ -1,7 +1,7 @@
-//! Streams of random numbers that are addressed, not shared.
+//! Streams of random numbers that have names and are never shared.
 //!
-//! Every tile of every step has a stream of its own, named by (seed, purpose, step, tile). So noise does not depend on which thread
-//! draws it, and a run that is resumed at step n draws what the uninterrupted run would have drawn.
+//! Every tile of every step has a stream of its own, named by (seed, purpose, step, tile). So noise does not depend on
+//! which thread draws it. A run that is resumed at step n draws what the uninterrupted run would have drawn.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,9 +1,9 @@
-//! Elementary functions written so that the compiler can vectorise them.
+//! Elementary functions that the compiler can vectorise.
 //!
-//! `f32::exp` and `f32::ln` are calls into the C library, one element at a time. These are plain polynomials
-//! (Cephes' single-precision coefficients), inlined into loops that [`simd`] compiles for SSE2, AVX2 and AVX-512 and
-//! chooses among at run time. They only use operations that round exactly (`mul_add` included), and sums run over
-//! a fixed number of lanes, so a result has the same bits on every instruction set.
+//! `f32::exp` and `f32::ln` are calls into the C library, one element at a time. The functions here are plain
+//! polynomials (Cephes' single-precision coefficients). They are inlined into loops that [`simd`] compiles for SSE2,
+//! AVX2 and AVX-512, and it chooses among those at run time. They only use operations that round exactly (`mul_add`
+//! included), and sums run over a fixed number of lanes. So a result has the same bits on every instruction set.
 
 /// The number of partial sums in a reduction: one AVX-512 register of `f32`.
 const LANES: usize = 16;

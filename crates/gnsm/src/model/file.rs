@@ -1,4 +1,4 @@
-//! Models as files: `container.rs` with their contents, each length, shape and range checked before use.
+//! Saves models to files and loads them. Each length, shape and range is checked before use.
 //!
 //! `docs/format.md` describes the format for other programs.
 

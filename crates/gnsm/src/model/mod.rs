@@ -1,4 +1,4 @@
-//! A model: encoder, fitted detector and calibration. This is what is saved, loaded and served.
+//! A model: encoder, fitted detector and calibration. This is what is saved, loaded and used to score.
 
 pub mod file;
 

@@ -1,6 +1,7 @@
-//! From the level's index to γ and β of every block, for all levels at once, and back.
+//! Turns the index of a level into the scale γ and shift β of every block, for all levels at once; and the gradient of
+//! that.
 //!
-//! L is 20 where a batch has hundreds of rows, so this costs next to nothing beside the blocks themselves.
+//! There are about 20 levels where a batch has hundreds of rows. So this costs next to nothing beside the blocks.
 
 use rayon::prelude::*;
 

@@ -1,6 +1,7 @@
-//! The layer y = x·W + b and its gradients, for weights that are used once or twice and so not kept in panels.
+//! The layer y = x·W + b and its gradients.
 //!
-//! Weights are stored [inputs, outputs], row by row.
+//! It is for weights that are used once or twice per step, so that putting them into panels ([`super::panels`]) would
+//! not pay. Weights are stored [inputs, outputs], row by row.
 
 use super::panels::{Start, Strided, multiply};
 

@@ -1,11 +1,12 @@
 //! Blocks with one layer instead of two, for scoring.
 //!
-//! Between the two layers of a block nothing bends, only FiLM scales and shifts. For one level it is
+//! Between the two layers of a block there is no nonlinearity. FiLM only scales and shifts. So for one level the block
+//! is
 //!
 //! (a·W₁ + b₁)·diag γ·W₂ + β·W₂ + b₂ = a·(W₁·diag γ·W₂) + ((b₁·γ + β)·W₂ + b₂),
 //!
-//! one layer with weights and a bias of that level. Training sees few rows of a level between two changes of the weights; scoring sees many,
-//! and does half the work this way.
+//! one layer with weights and a bias of that level. Scoring sees many rows of a level and does half the work this way.
+//! Training sees few of them before the weights change, so it keeps two layers.
 
 use super::panels::{Panels, Start, Strided, multiply};
 use super::residual::ResidualNetwork;

@@ -1,9 +1,13 @@
-//! Networks on the CPU, written out by hand: the score network of GNSM, and plain perceptrons for its deep rivals.
+//! Networks on the CPU, written by hand: the score network of GNSM, and plain perceptrons for the deep methods it is
+//! compared with.
 //!
-//! The score network goes from a noisy row and its level to logits, and makes a training step from the logits' gradient. It knows widths, not
-//! columns, and nothing about noise: [`Task`] brings the inputs and the loss. Written out for one architecture, the paper's residual
-//! network, it is several times faster than a general framework (`ARCHITECTURE.md` has the measurement). Perceptrons ([`Perceptron`]) share its
-//! dense layers, normalisation, optimiser and fixed pieces of the gradient; a [`Stack`] puts some together.
+//! The score network turns a noisy row and its level into logits, and makes a training step from the gradient of the
+//! logits. It knows widths, but neither columns nor noise: a [`Task`] brings the inputs and the loss. It is written for
+//! one architecture, the paper's residual network. That makes it several times faster than a general framework
+//! (`ARCHITECTURE.md` has the measurement).
+//!
+//! Perceptrons ([`Perceptron`]) share its dense layers, normalisation, optimiser and the fixed pieces of the gradient.
+//! A [`Stack`] puts some of them together.
 
 mod conditioning;
 mod dense;

@@ -1,7 +1,7 @@
 //! Layer normalisation followed by an activation, forward and backward, one row at a time; and an activation by itself.
 //!
-//! With x̂ = (x − mean)/√(var + ε) and u = gain·x̂ + shift, the forward pass gives act(u) and keeps x̂, act′(u) and the
-//! reciprocal deviation; the backward pass returns
+//! Let x̂ = (x − mean)/√(var + ε) and u = gain·x̂ + shift. The forward pass gives act(u), and keeps x̂, act′(u) and the
+//! reciprocal deviation r. The backward pass returns
 //!
 //! dx = r·(g − mean(g) − x̂·mean(g·x̂)), where g = du·gain and du = dout·act′(u).
 

@@ -1,11 +1,12 @@
-//! Matrix products for tiles of rows, with a matrix that all tiles share cut into panels.
+//! Matrix products of tiles of rows with a matrix that all tiles share.
 //!
-//! A product reads its right side 32 columns at a time, row after row. A weight matrix is copied into that order once a step ([`Panels`]), also
-//! transposed where the backward pass wants it so, and every tile of rows then uses it as it is; a general library would copy it again in every product.
+//! A product reads its right side 32 columns at a time, row after row. So a weight matrix is copied into that order
+//! once per step ([`Panels`]), and transposed as well where the backward pass needs it. Every tile of rows then uses
+//! the copy as it is. A general library would copy it again in every product.
 //!
-//! Each element of a product is one chain of fused multiply-adds over the inner dimension, in its order, whatever the blocks are: the number of
-//! rows, the panels and the instruction set do not change a bit of it. What it is added to comes last. Where both sides are copied on the way
-//! ([`multiply`]), a chain has at most 128 links, and the chains are summed in their order.
+//! Each element of a product is one chain of fused multiply-adds over the inner dimension, in order. What it is added
+//! to comes last. So the number of rows, the panels and the instruction set do not change a bit of it. Where both sides
+//! are copied ([`multiply`]), a chain has at most 128 links, and the chains are summed in order.
 
 use std::hint::black_box;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! Where each weight of the residual network lies in its one flat vector.
 //!
-//! The order serves the training step. First what conditions on the level (small, and its gradient needs a pass of its own),
-//! then the dense weights (one matrix product each), last the vectors: biases, gains and shifts, which every tile
-//! of rows sums for itself.
+//! The order suits the training step. First come the weights that belong to the level: they are small, and their
+//! gradient needs its own pass. Then come the dense weights, one matrix product each. Last come the vectors (biases,
+//! gains and shifts), which every tile of rows sums for itself.
 
 use std::ops::Range;
 

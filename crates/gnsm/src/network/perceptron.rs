@@ -1,8 +1,8 @@
-//! A plain multi-layer perceptron: dense layers in line, forward and backward, on a tile of rows.
+//! A plain multi-layer perceptron: dense layers one after another, forward and backward, on a tile of rows.
 //!
-//! A layer is h ← dropout(act(norm(h·W + b))), where the bias b, the layer normalisation and the dropout are there if the layer asks for
-//! them. Several perceptrons lie behind each other in one flat vector of parameters ([`super::stack`]): of each, first the dense weights, then the
-//! vectors (biases, gains and shifts), which every tile of rows sums for itself.
+//! A layer is h ← dropout(act(norm(h·W + b))). The bias b, the layer normalisation and the dropout are there if the
+//! layer asks for them. Several perceptrons share one flat vector of parameters ([`super::stack`]). Each has its dense
+//! weights first, then its vectors (biases, gains and shifts), which every tile of rows sums for itself.
 
 use std::ops::Range;
 

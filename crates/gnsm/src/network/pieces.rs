@@ -1,6 +1,7 @@
-//! The gradient vector in fixed pieces, each summed over the tiles of rows by one thread.
+//! Sums the gradient over the tiles of rows, in fixed pieces, one thread for each piece.
 //!
-//! No piece depends on the number of threads, and no two threads write to one place, so the sums do not either.
+//! The pieces do not depend on the number of threads, and no two threads write to one place. So the sums do not depend
+//! on it either.
 
 /// Rows of a weight matrix whose gradient is one piece of work.
 pub(super) const SLICE: usize = 128;

@@ -1,14 +1,16 @@
-//! Perceptrons put together, told apart by a few numbers per row: their gradient over a batch, and those numbers for any rows.
+//! Perceptrons put together: the gradient of their loss over a batch, and their results for any rows.
 //!
-//! A [`Stack`] turns a row into a few results in double precision (a distance, a code, an error); its loss sees the results of the whole
-//! batch at once, so that it can depend on statistics of the batch, and gives their gradient back. One step has four phases:
+//! A [`Stack`] turns a row into a few results in double precision, such as a distance, a code or an error. Its loss
+//! sees the results of the whole batch at once. So it can depend on statistics of the batch. It gives back the gradient
+//! of the results. One step has four phases:
 //!
 //! 1. Each tile of rows goes forward on its own.
-//! 2. The loss of all results, and its gradient, in one thread and a fixed order.
+//! 2. One thread computes the loss of all results, and its gradient, in a fixed order.
 //! 3. Each tile goes backward on its own.
 //! 4. The gradient vector is summed over the tiles in fixed pieces.
 //!
-//! As in the residual network's step, nothing depends on the number of threads, and everything is allocated before the first step.
+//! As in the step of the residual network, nothing depends on the number of threads, and everything is allocated before
+//! the first step.
 
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;

@@ -1,12 +1,12 @@
-//! One training step: forward, loss, backward, clip, `AdamW`, weight average, in three parallel phases.
+//! One training step: forward, loss, backward, clip, `AdamW`, weight average. It has three parallel phases.
 //!
-//! 1. Each tile of rows goes forward and backward on its own, keeping what the weight gradients need.
-//! 2. The gradient vector is cut into fixed pieces (a slice of a weight matrix, a run of vectors), and each piece sums
-//!    over the tiles in their order.
+//! 1. Each tile of rows goes forward and backward on its own, and keeps what the weight gradients need.
+//! 2. The gradient vector is cut into fixed pieces (a slice of a weight matrix, a run of vectors). Each piece sums over
+//!    the tiles in order.
 //! 3. The optimiser updates the flat vectors in fixed pieces.
 //!
-//! No piece depends on the number of threads, and no two threads write to one place, so the result does not either.
-//! Everything is allocated before the first step.
+//! The pieces do not depend on the number of threads, and no two threads write to one place. So the result does not
+//! depend on it either. Everything is allocated before the first step.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Noise on rows: the levels, the Concrete noise of categories, the Gaussian noise of numbers, and the losses.
+//! Noise on rows: the levels, the noise of categories and numbers, and the losses.
 //!
 //! A level is a triple (λ, σ, δ). Categories are relaxed with [`concrete`] noise of temperature λ around a one-hot that
 //! δ has smoothed; numbers get [`gaussian`] noise of deviation σ. Training takes three steps with a row: [`perturb`] adds the noise,

@@ -1,13 +1,16 @@
 //! Numbers as categories of a special kind: bins of a column's training values.
 //!
-//! Gaussian noise sees a number through its distance from a mean; money, counts and durations have several modes, long tails and
-//! heaps of zeros. In bins, the network's posterior is a whole distribution: what is usual *for this kind of row*, in as many pieces as it takes.
+//! Gaussian noise sees a number through its distance from a mean. But money, counts and durations have several peaks,
+//! long tails and heaps of zeros. With bins, the network's posterior is a whole distribution: what is usual *for this
+//! kind of row*.
 //!
-//! Bins end at the quantiles [`CUTS`] of the training values, finer towards the tails, so that a value in the last thousandth is as surprising
-//! as it is rare; in a table of few rows at every second, third … of them, so that there is a bin for every 200 rows. Equal values always share a
-//! bin, and a column with few distinct values has a bin for each. A value outside of everything training
-//! showed is [`UNSEEN`]; beyond that its surprise grows with the logarithm of the distance, as under a tail that falls with the
-//! square. A missing number is [`ABSENT`] here: its presence is a category of its own.
+//! - Bins end at the quantiles [`CUTS`] of the training values. They are finer towards the tails, so that a value in
+//!   the last thousandth is as surprising as it is rare. In a table of few rows, only every second, third … quantile is
+//!   used, so that there is a bin for every 200 rows.
+//! - Equal values always share a bin. A column with few distinct values has a bin for each.
+//! - A value outside of everything that training showed is [`UNSEEN`]. Beyond that, its surprise grows with the
+//!   logarithm of the distance, as under a tail that falls with the square.
+//! - A missing number is [`ABSENT`] here: its presence is a category of its own.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The settings of GNSM and their presets.
+//! The settings of GNSM, and its presets.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,17 @@
 //! What the trained network says about a row, per level and per cell: score norms and surprise.
 //!
-//! No noise is drawn. A row is shown to the network at a fixed [`Point`] of each level's noise distribution, so its embedding depends on
-//! the model and the row alone. A *cell* is a number or a category group; for each of them, at each level,
+//! No noise is drawn. A row is shown to the network at a fixed [`Point`] of each level's noise distribution. So its
+//! embedding depends on the model and the row alone. A *cell* is a number or a category group. For each cell and level
+//! there are two figures:
 //!
-//! - the **squared norm** of the estimated score. Summed over the cells it is an entry of η(x) = (‖s(x, λ₁)‖², …, ‖s(x, λ_L)‖²), the
-//!   paper's `eq:norms`.
-//! - the **surprise**: −log π of the category that is there, π being what the network expects in its place; for a number half the
-//!   squared distance between x and its denoised value x̂ = x + σ²s, over the variance of that distance on held-out rows. A
-//!   category that was never seen has the surprise log(n + 1) after n training rows: the rule of succession.
+//! - the **squared norm** of the estimated score. Summed over the cells it is an entry of η(x) = (‖s(x, λ₁)‖², …, ‖s(x,
+//!   λ_L)‖²), the paper's `eq:norms`.
+//! - the **surprise**. For a category it is −log π, where π is the probability that the network gives to the category
+//!   that is there. A category that n training rows never showed has the surprise log(n + 1), the rule of succession.
+//!   For a number it is half the squared distance between x and its denoised value x̂ = x + σ²s, over the variance of
+//!   that distance on held-out rows.
 //!
-//! In the noise parameterisation the category's posterior is read off ε̂ ≈ log α − λx̃, that is π ∝ exp(ε̂ + λx̃).
+//! In the noise parameterisation the posterior of a category follows from ε̂ ≈ log α − λx̃: π ∝ exp(ε̂ + λx̃).
 
 use std::ops::Range;
 

@@ -1,38 +1,43 @@
-//! The default head: rare values, odd couplings and long descriptions, weighed by what the table shows of couplings.
+//! The default head. It combines rare values, unusual combinations and rows that match no common pattern. Their weights
+//! follow from what the table shows of *couplings*, that is of columns that depend on each other.
 //!
 //! Five figures of a row, each turned into the nats of its tail among usual rows ([`HeavyTail`]):
 //!
 //! - *numbers*: Σ z²/2;
-//! - *categories*: how outlying they are by coupled biased random walks ([`crate::detectors::Cbrw`]), or by their marginals
-//!   where there are too many for a graph of all pairs;
-//! - *doubt*: Σ (1 − π) over the cells, π being what the network gives the category that is there, over the last fifth of the levels: everything is in
-//!   sight, and doubted is what does not fit together;
-//! - *residual*: what is left of the row outside of the principal components ([`crate::detectors::Pca`]), the same question to a linear model. The two err in
-//!   different places, and their mean is better than either;
-//! - *patterns*: the length of the row in patterns of the training rows ([`crate::detectors::Comprex`]).
+//! - *categories*: how outlying they are by coupled biased random walks ([`crate::detectors::Cbrw`]), or by their
+//!   marginals if there are too many for a graph of all pairs;
+//! - *doubt*: Σ (1 − π) over the cells, over the last fifth of the levels. π is the probability that the network gives
+//!   to the category that is there. At these levels it sees nearly everything, so it doubts what does not fit together;
+//! - *residual*: what is left of the row outside of the principal components ([`crate::detectors::Pca`]). It asks the
+//!   same question of a linear model. The two err in different places, and their mean is better than either;
+//! - *patterns*: the length of the row when it is written in patterns of the training rows
+//!   ([`crate::detectors::Comprex`]).
 //!
-//! score(x) = (1 − s)·((1 − w)·((1 − q)·values + q·beside) + w·together) + s·patterns, where values = numbers + categories and
-//! together = ¼·(values + doubt + residual + patterns).
+//! score(x) = (1 − s)·((1 − w)·((1 − q)·values + q·beside) + w·together) + s·patterns, where values = numbers +
+//! categories and together = ¼·(values + doubt + residual + patterns).
 //!
-//! Two weights come from one question to the trained network: does the rest of a row tell more about a cell than a glance at the cell itself? At the noisiest
-//! level it sees next to nothing of anything, and held-out rows surprise it by h nats; asked about each cell while that cell is hidden, with
-//! the rest in clear sight, by g nats less. g is taken one standard error lower than measured. (Of more than 256 cells, 256 of each row stand for all.)
+//! The weights w and s come from one question to the trained network: how much does the rest of a row tell about a
+//! cell? At the noisiest level the network sees next to nothing, and held-out rows surprise it by h nats. When each
+//! cell is hidden in turn and the rest is in clear sight, the surprise is g nats less. g is taken one standard error
+//! lower than measured. (If there are more than 256 cells, 256 of each row stand for all.)
 //!
-//! - w, of couplings against none, follows Schwarz's criterion (1978). Over n rows there is evidence of E = n·g nats for
-//!   couplings; a model of all pairs has P = Σ_{a<b} f_a·f_b parameters, f being 1 of a number and K − 1 of a column with K categories, and costs C = ½·P·log n.
-//!   w is E/C − 1, from 0 to 1: evidence of twice the cost settles it.
-//! - s, of patterns against all else: where the rest of a row tells more than half of each cell, v = g/h > ½, and rows are many, rows come in kinds, and what
-//!   counts is whether a row is of one of them: s = 1/(1 + e^{−60·(u·v − ½)}). Where less than a hundredth is left for the others, they have a billionth, and
-//!   only tell rows of one length apart.
+//! - w is the weight of couplings, by Schwarz's criterion (1978). Over n rows the evidence for couplings is E = n·g
+//!   nats. A model of all pairs has P = Σ_{a<b} f_a·f_b parameters, where f is 1 for a number and K − 1 for a column
+//!   with K categories. It costs C = ½·P·log n. w is E/C − 1, clamped to 0 … 1. So couplings count fully when the
+//!   evidence is twice the cost.
+//! - s is the weight of patterns against all else. If the rest of a row tells more than half of each cell, v = g/h > ½,
+//!   and rows are many, then rows come in a few kinds. What counts then is whether a row is of one of them: s = 1/(1 +
+//!   e^{−60·(u·v − ½)}). Weights of the others that are below 0.01 in all are set to 1e-9, so they only break ties.
 //! - u = n/(n + 2000) is near 1 where rows are many.
-//! - q = ½·(1 − u): a small table can prove no couplings to a network, nor that there are none, so something stands beside values. Where patterns make
-//!   the training rows shorter than single values do, by a fortieth at the least, they have seen couplings, and stand there; elsewhere doubt and residual do, half each.
+//! - q = ½·(1 − u) is the weight of what stands beside values in a small table. Such a table can prove neither that
+//!   there are couplings nor that there are none. If patterns make the training rows shorter than single values do, by
+//!   a fortieth at least, then *beside* is patterns. Otherwise it is doubt and residual, half each.
 //!
-//! In a large table of independent columns w, s and q are near 0 and only rare values count.
+//! In a large table of independent columns w, s and q are near 0, and only rare values count.
 //!
-//! A cell's part is its share of each sum, times that sum's nats; a pattern is one code for all of its cells, so its nats are shared as the doubt
-//! is. An unseen category is doubted fully, and has twice the largest
-//! outlierness of any category.
+//! The part of a cell is its share of each sum, times the nats of that sum. A pattern is one code for all of its cells,
+//! so its nats are shared as the doubt is. An unseen category is doubted fully. It is twice as outlying as the most
+//! outlying category.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -1,14 +1,15 @@
-//! Gumbel Noise Score Matching, assembled: noise, network, training, embedding and a head that turns the embedding into one score.
+//! Gumbel Noise Score Matching, assembled: noise, network, training, embedding, and a *head* that turns the embedding
+//! into one score.
 //!
-//! Three heads:
+//! There are three heads:
 //!
-//! - [`Head::Evidence`], the default: rare values and odd couplings, weighed against each other by what the table shows of couplings
-//!   (`evidence.rs`).
-//! - [`Head::Surprise`]: the denoising surprise of each cell (`embed.rs`), averaged over the levels and summed over the cells. A
-//!   category that n training rows never showed has the surprise log(n + 1).
-//! - [`Head::Norms`], the paper's: the score norms of a row over all levels, standardised, under a density that was fitted to
-//!   training rows. The score is the negative log-likelihood (or the distance to a neighbour), plus log(n + 1) for every
-//!   category that n training rows never showed. How a density's anomaly is split over the cells stands in `norms.rs`.
+//! - [`Head::Evidence`], the default: rare values, unusual combinations and rows that match no common pattern, weighted
+//!   by what the table shows (`evidence.rs`).
+//! - [`Head::Surprise`]: how surprised the network is by each cell (`embed.rs`), averaged over the levels and summed
+//!   over the cells. A category that n training rows never showed has the surprise log(n + 1).
+//! - [`Head::Norms`], the paper's: the score norms of a row over all levels, standardised, under a density that was
+//!   fitted to training rows. The score is the negative log-likelihood (or the distance to a neighbour), plus log(n +
+//!   1) for every category that n training rows never showed. `norms.rs` says how it is split over the cells.
 
 mod bins;
 mod config;

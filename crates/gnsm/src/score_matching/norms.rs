@@ -1,8 +1,8 @@
-//! The paper's head: a density over the score norms, and the split of its anomaly over the cells.
+//! The paper's head: a density over the score norms, and how its anomaly is split over the cells.
 //!
-//! The negative log-likelihood A(η) is split by integrated gradients (Sundararajan et al. 2017): along the straight line from the mean
-//! cell norms of the training rows to those of the row, the part of cell c is Σᵢ (u_{i,c} − ū_{i,c})·∫ ∂A/∂ηᵢ dt. The parts and
-//! the anomaly of the mean row (the base) sum to the anomaly.
+//! The negative log-likelihood A(η) is split by integrated gradients (Sundararajan et al. 2017), along the straight
+//! line from the mean cell norms of the training rows to those of the row. The part of cell c is Σᵢ (u_{i,c} −
+//! ū_{i,c})·∫ ∂A/∂ηᵢ dt. The parts and the anomaly of the mean row (the base) sum to the anomaly.
 
 use super::DensityKind;
 use crate::density::{

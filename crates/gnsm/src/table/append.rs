@@ -1,8 +1,8 @@
-//! Batches put together.
+//! Puts batches of rows together.
 //!
-//! Columns are matched by name. Where the two sides disagree about a column's type, as two stretches of a JSON lines
-//! file may, the result is the same as if they had been read at once: numbers beside categories become text, a column
-//! of nothing but missing cells takes the other's type, and one nested value makes the whole column unsupported.
+//! Columns are matched by name. Two batches may disagree about the type of a column, as two stretches of a JSON lines
+//! file may. The result is then the same as if they had been read at once: numbers beside categories become text, a
+//! column of nothing but missing cells takes the other's type, and one nested value makes the whole column unsupported.
 
 use std::collections::HashMap;
 

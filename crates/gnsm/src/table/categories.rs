@@ -1,4 +1,4 @@
-//! Texts to codes, while a column is read.
+//! Turns texts into category codes while a column is read.
 
 use std::collections::HashMap;
 

@@ -1,11 +1,12 @@
-//! JSON lines: one object a line.
+//! Reads JSON lines: one object per line.
 //!
 //! Strings and booleans are categories (`true`, `false`), numbers are numbers. `null`, absent keys and strings that
 //! mean "no value" ([`super::MISSING_TEXTS`]) are missing. A column that holds both numbers and texts becomes text. A
-//! nested object or array makes its column unsupported. The columns stand in the order in which their keys first appear.
+//! nested object or array makes its column unsupported. The columns stand in the order in which their keys first
+//! appear.
 //!
-//! A column has the type of the cells at hand, so two batches of one file may disagree about it. What a cell means must
-//! not: that is why "NA" is missing here, among strings as well as among numbers.
+//! A column has the type of the cells at hand, so two batches of one file may disagree about it. They must not disagree
+//! about what a cell means. That is why "NA" is missing here, among strings as well as among numbers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! The loop's settings, and what follows from them for a number of rows and a step.
+//! The settings of the training loop, and what follows from them for a number of rows and a step.
 
 use serde::{Deserialize, Serialize};
 

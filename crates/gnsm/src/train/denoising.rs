@@ -1,7 +1,7 @@
-//! What GNSM learns: to undo the noise on rows drawn at random.
+//! What GNSM learns: to undo the noise on rows that are drawn at random.
 //!
-//! Rows, levels and noise of a step come from streams that are named by the seed and the step ([`crate::noise`]). Validation uses
-//! all levels and noise that never changes.
+//! The rows, levels and noise of a step come from random streams that are named by the seed and the step
+//! ([`crate::noise`]). Validation uses all levels, and noise that never changes.
 
 use rand::Rng;
 

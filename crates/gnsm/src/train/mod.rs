@@ -1,9 +1,11 @@
-//! The training loop, top to bottom, for anything that has weights and a gradient.
+//! The training loop, for anything that has weights and a gradient.
 //!
-//! What is trained is a [`Learner`]: GNSM's denoising network (`denoising.rs`) or a deep rival ([`crate::detectors`]). Every step of one
-//! draws what is random from streams that are named by the seed and the step ([`crate::noise`]), so the loop has
-//! no hidden state: the weights, the optimiser's moments and the step number are all that a resumed run needs to reach the
-//! same result, bit for bit. Validation uses the averaged weights and never changes; the best averaged weights are the result.
+//! What is trained is a [`Learner`]: GNSM's denoising network (`denoising.rs`) or another deep method
+//! ([`crate::detectors`]). Every step draws its random numbers from streams that are named by the seed and the step
+//! ([`crate::noise`]). So the loop has no hidden state. A resumed run needs only the weights, the optimiser's moments
+//! and the number of the step, and reaches the same result, bit for bit.
+//!
+//! Validation uses the averaged weights on rows and noise that never change. The best averaged weights are the result.
 
 mod config;
 mod denoising;

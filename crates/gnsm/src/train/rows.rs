@@ -1,4 +1,4 @@
-//! Which rows train, which validate and which calibrate.
+//! Decides which rows train, which validate and which calibrate.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What can be said after `gnsm mask`.
+//! The arguments of `gnsm mask` and `gnsm bench masks`, and their help texts.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -12,9 +12,9 @@ use crate::arguments::{RuleArguments, seconds};
 /// Arguments of `mask`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A list has the name of one image a line; NAME.png is its mask, NAME.jpg or NAME.png its image. A mask is a PNG with a palette or grey \
-of up to 8 bits whose values are classes, 0 the background. An image that cannot be used is named, and the others go on; \
-the exit code is then 2.")]
+A list is a text file with one NAME per line. NAME.png is a mask. NAME.jpg or NAME.png is its image. A mask is a PNG with a \
+palette or with grey values of up to 8 bits. Its values are classes; 0 is the background.
+If an image cannot be used, an error names it and the others go on. The exit code is then 2.")]
 pub struct MaskArguments {
     /// What to do.
     #[command(subcommand)]
@@ -24,13 +24,13 @@ pub struct MaskArguments {
 /// What to do with masks.
 #[derive(Debug, Subcommand)]
 pub enum MaskCommand {
-    /// Learn what masks usually look like.
+    /// Learn from images with good masks, and keep the model.
     Fit(FitArguments),
-    /// Write a score, a p-value and a flag for each mask.
+    /// Apply a model to masks: write a score, a p-value and a flag for each.
     Score(ScoreArguments),
-    /// Write how good predicted masks are: Dice, surface distances, intersection over union.
+    /// Compare predicted masks with the true ones: Dice, surface distances, intersection over union.
     Metrics(MetricsArguments),
-    /// Show whether high scores go with low quality.
+    /// Tell whether high scores go with low quality.
     Evaluate(EvaluateArguments),
     /// Write a page with the oddest masks as pictures.
     Report(ReportArguments),
@@ -42,10 +42,10 @@ pub struct FolderArguments {
     /// The folder with the masks.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub masks: PathBuf,
-    /// The folder with the images; gnsm and dsvdd look at them. Each must be readable and of its mask's size.
+    /// The folder with the images, which gnsm and dsvdd need. An image must have the size of its mask.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub images: Option<PathBuf>,
-    /// The list of names.
+    /// The list: one name per line.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
 }
@@ -70,34 +70,34 @@ pub struct FitArguments {
     /// Where to write the model.
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// The detector.
+    /// The method that finds odd masks.
     #[arg(long, value_name = "NAME", default_value = "gnsm", value_parser = PossibleValuesParser::new(methods()))]
     pub method: String,
-    /// The settings of gnsm to start from [default: fast].
+    /// Ready-made settings for gnsm [default: fast].
     #[arg(long, value_enum)]
     pub preset: Option<MaskPreset>,
-    /// How gnsm makes the score, if not as the preset has it.
+    /// How gnsm turns the network's answers into a score [default: the preset's].
     #[arg(long, value_enum)]
     pub head: Option<MaskHeadName>,
-    /// A TOML file with settings of gnsm or dsvdd in place of the preset's; `gnsm inspect` shows their names.
+    /// A TOML file with settings of gnsm or dsvdd that replace the preset's. `gnsm inspect` shows their names.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// The number of classes, the background included [default: as found].
+    /// The number of classes, with the background [default: found in the masks].
     #[arg(long, value_name = "K")]
     pub classes: Option<u32>,
-    /// Bring masks to N × N pixels by nearest neighbour [default: 64 for gnsm and dsvdd, otherwise as stored].
+    /// Resize masks to N × N pixels (nearest neighbour) [default: 64 for gnsm and dsvdd, otherwise not].
     #[arg(long, value_name = "N")]
     pub size: Option<u32>,
-    /// The label that is taken for background because it marks what cannot be judged, or `none`.
+    /// The label of pixels that nobody can judge, or `none`. They are taken for background.
     #[arg(long, value_name = "LABEL", default_value = "255", value_parser = void)]
     pub void: Void,
-    /// Where all randomness comes from.
+    /// The seed for all random choices. The same seed and data give the same model.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// End training after this many seconds, with the best model so far.
+    /// Stop training after this many seconds and keep the best model so far.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub max_seconds: Option<f64>,
-    /// Continue a training that was interrupted; its state is beside the model, in MODEL.checkpoint.
+    /// Continue an interrupted run from MODEL.checkpoint.
     #[arg(long)]
     pub resume: bool,
     /// Print a report as JSON.
@@ -108,25 +108,29 @@ pub struct FitArguments {
 /// Settings to start from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MaskPreset {
-    /// Minutes on a laptop, at 64 pixels.
+    /// Masks of 64 × 64 pixels. Takes minutes on a laptop.
     Fast,
-    /// The paper's network at 256 pixels; days on a GPU.
+    /// The paper's network, masks of 256 × 256 pixels. Meant for a GPU; no full run of it has been made.
     Paper,
 }
 
 /// How a score is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MaskHeadName {
-    /// How surprising each class's pixels are, and the size of its largest piece.
+    /// How surprising the pixels of each class are, and how large its largest piece is.
     Evidence,
-    /// The paper's: a density over the score norms.
+    /// The paper's way: how unlikely the sizes of the network's scores are.
     Norms,
 }
 
 /// Arguments of `mask score`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Columns of the output: id, score (higher is odder), p_value (the part of usual masks that are at least as odd), anomaly (0 or 1).")]
+The output has these columns:
+  id       the name of the image
+  score    higher is odder
+  p_value  the share of usual masks that are at least as odd
+  anomaly  1 if the mask is flagged, otherwise 0")]
 pub struct ScoreArguments {
     /// A model that `gnsm mask fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
@@ -134,10 +138,10 @@ pub struct ScoreArguments {
     /// Which masks.
     #[command(flatten)]
     pub folder: FolderArguments,
-    /// Where to write, as csv [default: standard output].
+    /// The csv file to write [default: standard output].
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Write a picture DIR/NAME.png for each image: where its mask is odd, in red over the image.
+    /// Draw where each mask is odd, in red over its image, as DIR/NAME.png.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub maps: Option<PathBuf>,
     /// What is flagged.
@@ -148,10 +152,16 @@ pub struct ScoreArguments {
 /// Arguments of `mask metrics`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Columns of the output: id; dice, the mean over the foreground classes of truth or prediction (1 where there are none); miou and pixacc; msd and \
-hd95, the mean surface distance and the 95 % Hausdorff distance in pixels, means over the classes that both have (empty where there are none); \
-msd_pen and hd95_pen, where a class on one side only costs the image's diagonal; dice_fg, msd_fg and hd95_fg of foreground against background; n_classes \
-and n_unmatched. Void pixels are background, and left out of miou and pixacc. Pixels at the image's border are part of a surface.")]
+The output has these columns:
+  id                        the name of the image
+  dice                      overlap, 0 to 1: mean over the foreground classes of either mask; 1 if none
+  miou, pixacc              mean intersection over union; share of right pixels (void left out)
+  msd, hd95                 mean surface distance and 95 % Hausdorff distance in pixels: means over
+                            the classes that both masks have; empty if none
+  msd_pen, hd95_pen         the same; a class that only one mask has costs the image's diagonal
+  dice_fg, msd_fg, hd95_fg  the same for all foreground against the background
+  n_classes, n_unmatched    how many classes there are; how many of them only one mask has
+Void pixels count as background. Pixels at the border of the image are part of a surface.")]
 pub struct MetricsArguments {
     /// The folder with the true masks.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -159,13 +169,13 @@ pub struct MetricsArguments {
     /// The folder with the predicted masks.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub pred: PathBuf,
-    /// The list of names.
+    /// The list: one name per line.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
-    /// Where to write, as csv [default: standard output].
+    /// The csv file to write [default: standard output].
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// The label of pixels that cannot be judged, or `none`.
+    /// The label of pixels that nobody can judge, or `none`.
     #[arg(long, value_name = "LABEL", default_value = "255", value_parser = void)]
     pub void: Void,
 }
@@ -173,18 +183,19 @@ pub struct MetricsArguments {
 /// Arguments of `mask evaluate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Images with equal scores are ranked by name. An image without a metric is left out of that metric's correlation; n says how many are left.")]
+Images with equal scores are ranked by name. An image that lacks a metric is left out of the correlation with that metric; \
+n says how many are left.")]
 pub struct EvaluateArguments {
-    /// Scores that `gnsm mask score` wrote.
+    /// The scores, as `gnsm mask score` wrote them.
     #[arg(value_name = "SCORES", value_hint = ValueHint::FilePath)]
     pub scores: PathBuf,
-    /// Metrics that `gnsm mask metrics` wrote.
+    /// The metrics, as `gnsm mask metrics` wrote them.
     #[arg(value_name = "METRICS", value_hint = ValueHint::FilePath)]
     pub metrics: PathBuf,
-    /// Also judge the N oddest images by themselves.
+    /// Give the correlations of the N oddest images as well.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
-    /// Draw Pearson's coefficients of the N oddest images as bars.
+    /// Draw the correlations (Pearson) of the N oddest images as a bar chart.
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub chart: Option<PathBuf>,
     /// Print the result as JSON.
@@ -195,7 +206,7 @@ pub struct EvaluateArguments {
 /// Arguments of `mask report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Scores that `gnsm mask score` wrote.
+    /// The scores, as `gnsm mask score` wrote them.
     #[arg(value_name = "SCORES", value_hint = ValueHint::FilePath)]
     pub scores: PathBuf,
     /// The folder with the images.
@@ -207,19 +218,19 @@ pub struct ReportArguments {
     /// The folder with the true masks, where they are known.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub truth: Option<PathBuf>,
-    /// A folder with a picture NAME.png of where each mask is odd.
+    /// The folder with the maps that `gnsm mask score --maps` drew.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub maps: Option<PathBuf>,
-    /// Metrics that `gnsm mask metrics` wrote.
+    /// The metrics, as `gnsm mask metrics` wrote them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub metrics: Option<PathBuf>,
-    /// Show this many images.
+    /// How many images to show.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
-    /// The label of pixels that cannot be judged, or `none`.
+    /// The label of pixels that nobody can judge, or `none`.
     #[arg(long, value_name = "LABEL", default_value = "255", value_parser = void)]
     pub void: Void,
-    /// Where to write the page.
+    /// The page to write.
     #[arg(long, short, value_name = "OUT.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 }
@@ -227,22 +238,23 @@ pub struct ReportArguments {
 /// Arguments of `bench masks`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A set is a folder with images, masks, pred, train.txt and val.txt: methods learn from the masks of train.txt and score pred on val.txt. \
-OUT/raw.csv gets a line as soon as it is measured; the same command goes on where it was stopped. OUT/summary.md follows from it.")]
+A set is a folder with images, masks, pred, train.txt and val.txt. Methods learn from the images and masks that train.txt lists, \
+and score the masks in pred that val.txt lists. Each result is added to OUT/raw.csv as soon as it is measured. A run that was \
+stopped goes on when the same command is given again. OUT/summary.md has the tables.")]
 pub struct BenchMasksArguments {
     /// The folder with a folder for each set.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: PathBuf,
-    /// The sets, by their folders' names [default: all].
+    /// The sets to run, by folder name [default: all].
     #[arg(long, value_name = "SETS", value_delimiter = ',')]
     pub sets: Vec<String>,
-    /// The methods [default: all]; `gnsm-norms` is gnsm with the paper's own head.
+    /// The methods to run [default: all]. `gnsm-norms` is gnsm with the paper's way to score.
     #[arg(long, value_name = "METHODS", value_delimiter = ',', default_values = bench_methods(), hide_default_value = true, value_parser = PossibleValuesParser::new(bench_methods()))]
     pub methods: Vec<String>,
-    /// Seeds 0 to N − 1.
+    /// How many seeds to run.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub seeds: u64,
-    /// Train gnsm and dsvdd for this many steps at the most.
+    /// Train gnsm and dsvdd for at most this many steps.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<NonZeroU64>,
     /// The folder for the results.

@@ -1,4 +1,5 @@
-//! The paper's Figure 1 as an SVG: for each metric, Pearson's coefficient with the scores of the oddest images, and its interval.
+//! The paper's Figure 1 as an SVG: for each metric, Pearson's coefficient with the scores of the oddest images, and its
+//! interval.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `gnsm mask evaluate`: whether high scores go with low quality.
+//! `gnsm mask evaluate`: tells whether high scores go with low quality.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! `gnsm inspect` of a model of masks.
+//! `gnsm inspect` for a mask model.
 
 use anyhow::{Context, Result};
 use gnsm::mask::{MaskModel, Preparation};

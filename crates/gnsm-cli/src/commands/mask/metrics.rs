@@ -1,4 +1,4 @@
-//! `gnsm mask metrics`: how good predicted masks are.
+//! `gnsm mask metrics`: compares predicted masks with the true ones.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

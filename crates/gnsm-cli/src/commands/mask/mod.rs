@@ -1,4 +1,4 @@
-//! `gnsm mask`: odd segmentation masks, and how good masks are where the truth is known.
+//! `gnsm mask`: finds odd segmentation masks, and measures masks against the truth.
 
 pub mod arguments;
 mod fit;

@@ -1,4 +1,4 @@
-//! Where a mask is odd, drawn in red over its image.
+//! Draws where a mask is odd, in red over its image.
 
 use gnsm::mask::{Grid, Image};
 

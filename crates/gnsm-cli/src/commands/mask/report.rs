@@ -1,4 +1,4 @@
-//! `gnsm mask report`: the oddest masks as pictures, on a page that needs nothing else.
+//! `gnsm mask report`: shows the oddest masks as pictures, on a page that needs no other file.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;

@@ -1,9 +1,11 @@
-//! ARFF, Weka's attribute-relation file format.
+//! Reads ARFF, Weka's attribute-relation file format.
 //!
-//! `numeric`, `real` and `integer` attributes are numbers; nominal ones, `string` and `date` are categories. A bare
-//! `?` is missing, also where a nominal list does not declare it. In a sparse row, `{1 X, 3 Y}`, an omitted value is 0 or
-//! the first declared category, by the format's definition, and missing where neither exists (`string`, `date`). A weight at the end of a row, `,{5}`, is
-//! read and left out: every row counts once here. Relational attributes are refused.
+//! - `numeric`, `real` and `integer` attributes are numbers. Nominal ones, `string` and `date` are categories.
+//!   Relational attributes are refused.
+//! - A bare `?` is missing, even if a nominal list does not declare it.
+//! - In a sparse row, `{1 X, 3 Y}`, an omitted value is 0 or the first declared category, as the format defines it.
+//!   Where neither exists (`string`, `date`) it is missing.
+//! - A weight at the end of a row, `,{5}`, is read and ignored: every row counts once here.
 //!
 //! The format: <https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/>
 

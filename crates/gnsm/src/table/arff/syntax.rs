@@ -1,8 +1,8 @@
-//! The words of an ARFF line.
+//! Splits an ARFF line into words.
 //!
-//! A word is quoted with `'` or `"`, with backslash escapes, or bare. A bare word runs to the next comma, tab or brace,
-//! may hold spaces (more than Weka allows, and common), and is trimmed. `%` begins a comment at the start of a line, at the start
-//! of a word, and after a space; inside a bare word, as in `50%`, it is text.
+//! A word is quoted with `'` or `"`, with backslash escapes, or it is bare. A bare word runs to the next comma, tab or
+//! brace, and is trimmed. It may hold spaces, which is more than Weka allows, but common. `%` begins a comment at the
+//! start of a line, at the start of a word, and after a space. Inside a bare word, as in `50%`, it is text.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
-//! Arrow IPC: the stream format, and the file format (Feather version 2) around it.
+//! Reads Arrow IPC: the stream format, and the file format (Feather version 2) around it.
 //!
-//! A stream is a sequence of messages: the schema, dictionaries, record batches, an end mark. A file is the
-//! mark `ARROW1`, a stream, and a footer that repeats where everything stands. So both are read as a stream, from a
-//! pipe too, and the footer serves to notice that a file was cut short.
+//! A stream is a sequence of messages: the schema, dictionaries, record batches, an end mark. A file is the mark
+//! `ARROW1`, a stream, and a footer that repeats where everything stands. So both are read as a stream, from a pipe
+//! too. The footer only serves to notice that a file was cut short.
 //!
-//! The messages are cut out here and given to the Arrow crate whole. Its own readers allocate whatever a
-//! length field says, and a failed allocation ends the process; here nothing is allocated beyond the bytes that are there.
+//! We cut out the messages here and give them to the Arrow crate whole. Its own readers allocate whatever a length
+//! field says, and a failed allocation ends the process. Here nothing is allocated beyond the bytes that are there.
 
 pub(in crate::table) mod columns;
 

@@ -1,4 +1,4 @@
-//! How a CSV file is written: its delimiter, and whether it has a header.
+//! Finds out how a CSV file is written: its delimiter, and whether it has a header.
 
 use std::collections::HashSet;
 

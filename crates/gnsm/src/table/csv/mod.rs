@@ -1,16 +1,16 @@
-//! CSV and its relatives (tab, semicolon, bar), by RFC 4180.
+//! Reads CSV and its relatives (tab, semicolon, bar), by RFC 4180.
 //!
-//! A cell may be quoted with `"`, and then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
-//! `\r\n`, also mixed; blank lines are skipped; every row must have as many cells as the first record. Delimiter and
-//! header are found in the first block ([`super::dialect`]) or given.
+//! A cell may be quoted with `"`, and may then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
+//! `\r\n`, also mixed. Blank lines are skipped. Every row must have as many cells as the first record. Delimiter and
+//! header are found in the first block ([`dialect`]) or given.
 //!
-//! Nearly every line of nearly every file is plain: whole in the buffer, no line break or quote within a cell. Such lines go
-//! straight from the buffer into the columns; the first one that is not plain, or not right, is left to the careful walk
-//! over records, which alone knows how to complain.
+//! Nearly every line of nearly every file is plain: it is whole in the buffer, and no cell has a line break or quote.
+//! Plain lines go straight from the buffer into the columns. The first line that is not plain, or not right, is left to
+//! a slower walk over records. Only that walk reports errors.
 //!
-//! The splitting is done here rather than by the `csv` crate, because that crate ends an unclosed quote silently at
-//! the end of the file (which swallows every row after it), and counts lines wrongly after blank lines and `\r\n`.
-//! The tests compare with it.
+//! We split lines ourselves and do not use the `csv` crate. That crate silently ends an unclosed quote at the end of
+//! the file, which swallows every row after it. It also counts lines wrongly after blank lines and `\r\n`. The tests
+//! compare with it.
 
 pub(in crate::table) mod dialect;
 

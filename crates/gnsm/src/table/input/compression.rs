@@ -1,7 +1,7 @@
-//! Compression and a tar around a file, recognised by content.
+//! Unwraps compression and a tar around a file, recognised by content.
 //!
 //! gzip (also several members one after another), zstd and xz are unwrapped, then a tar of one file inside
-//! ([`super::tar`]). All of it streams.
+//! ([`super::tar`]). Nothing is held in memory as a whole.
 
 use std::io::{self, Read};
 

@@ -1,7 +1,7 @@
-//! The lines of a text format, with their numbers.
+//! Splits a text format into lines, with their numbers.
 //!
-//! Every text format here is split at `\n` first, so that a line number is always exact, and what is not text is
-//! refused in one place: bytes that are not UTF-8, NUL, a line without end.
+//! Every text format here is split at `\n` first, so a line number is always exact. What is not text is refused in this
+//! one place: bytes that are not UTF-8, NUL, a line without end.
 
 use std::io::{BufRead, Read};
 

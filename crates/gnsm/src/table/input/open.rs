@@ -1,7 +1,7 @@
-//! Opening: which format a file is in, and the reader for it.
+//! Opens a file: finds its format, and makes the reader for it.
 //!
-//! The content decides where it is unmistakable (the marks of Parquet and Arrow, an ARFF declaration, a JSON object);
-//! then the ending, without `.gz` and the like; then it is CSV.
+//! The content decides where it is unmistakable (the marks of Parquet and Arrow, an ARFF declaration, a JSON object).
+//! Otherwise the ending decides, without `.gz` and the like. Otherwise it is CSV.
 
 use std::fmt;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! The bytes of an input, before anything is known about them.
 //!
-//! Which compression, which format, which delimiter: all of it is decided by looking at the first bytes, and the
-//! input may be a pipe, which cannot be rewound. So a [`Source`] lets its beginning be looked at and then read.
+//! Compression, format and delimiter are all decided by looking at the first bytes. But the input may be a pipe, which
+//! cannot be rewound. So a [`Source`] lets a reader look at the beginning first, and then read it again.
 
 use std::fs::File;
 use std::io::{self, Read};

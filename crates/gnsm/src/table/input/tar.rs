@@ -1,8 +1,8 @@
-//! The one file inside a tar, streamed.
+//! Reads the one file inside a tar, as a stream.
 //!
 //! Data sets are often published as `.tar.xz` with a single member. Only what is needed for that is here: 512-byte
-//! headers (POSIX.1-1988 `ustar`, and GNU's sizes beyond 8 GiB) and the `size` of POSIX.1-2001 extended headers;
-//! long names are skipped. A second regular file is an error, which can only be found once the first was read.
+//! headers (POSIX.1-1988 `ustar`, and GNU's sizes beyond 8 GiB) and the `size` of POSIX.1-2001 extended headers. Long
+//! names are skipped. A second regular file is an error, which can only be found when the first was read.
 
 use std::io::{self, Read};
 

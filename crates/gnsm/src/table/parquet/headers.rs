@@ -1,9 +1,9 @@
-//! A first look at the headers in a Parquet file, for lengths that cannot be.
+//! Checks the headers in a Parquet file for lengths that cannot be true.
 //!
 //! The Parquet crate reserves memory by some lengths before it reads what they announce, and a failed allocation ends
-//! the process. So the footer and each page's header are walked before the crate sees them: every list, map and text
-//! in them must fit into the bytes that are there. They are in Thrift's compact protocol
-//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>); only skipping is needed.
+//! the process. So we walk over the footer and the header of each page before the crate sees them. Every list, map and
+//! text in them must fit into the bytes that are there. They are in Thrift's compact protocol
+//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>). We only skip over values.
 
 use bytes::Bytes;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};

@@ -1,7 +1,7 @@
-//! Apache Parquet.
+//! Reads Apache Parquet.
 //!
-//! Its index stands at its end, so a plain file is read in place, and a pipe or a compressed file is held in memory.
-//! How columns become ours is in [`super::arrow_columns`].
+//! The index of a Parquet file stands at its end. So a plain file is read in place, and a pipe or a compressed file is
+//! held in memory. [`super::arrow::columns`] turns its columns into ours.
 
 mod headers;
 
