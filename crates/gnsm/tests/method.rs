@@ -87,7 +87,8 @@ fn parts_and_base_sum_to_the_score_under_every_head() {
         let scores = model.score(&rows).expect("scored");
         for (scored, explanation) in scores.iter().zip(model.explain(&rows, &[0, 1, 2], usize::MAX).expect("explained"))
         {
-            let sum = explanation.base + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();
+            let sum =
+                explanation.base + explanation.rest + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();
             assert!(scored.score.is_finite());
             assert!((sum - scored.score).abs() < 1e-6 * scored.score.abs().max(1.0), "{head:?}: {sum} {scored:?}");
         }
@@ -101,7 +102,7 @@ fn an_unseen_category_is_evidence_under_every_head() {
         let model = fitted(head);
         let explained = &model.explain(&rows, &[1], usize::MAX).expect("explained")[0];
         let reason = explained.reasons.iter().find(|reason| reason.column == "weekday").expect("a reason");
-        assert!(reason.unseen && reason.saw == "sunday");
+        assert!(reason.note.as_deref() == Some("never seen") && reason.saw == "sunday");
         assert!(reason.part > 1.0, "{reason:?}");
         let scored = model.score(&rows).expect("scored");
         assert!(scored[1].score > scored[0].score, "{head:?}: {scored:?}");

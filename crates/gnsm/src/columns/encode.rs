@@ -1,29 +1,32 @@
-//! Turns a table into category codes and scaled numbers. A one-hot vector is never stored.
+//! From a table to category codes and scaled numbers; a one-hot is never stored.
 //!
-//! - A categorical column is one group of the [`Layout`]: its categories, then "(rare)" and "(missing)" if training had
-//!   them. A category that training never saw gets the code [`UNSEEN`]. Detectors treat it as evidence (see
-//!   [`crate::score_matching`]).
-//! - A numeric column is a number z = (x − mean)/scale, and a group that says whether it was there. A missing number is
-//!   NaN: it tells the network nothing. Its absence counts as a category of the group, seen or unseen.
-//! - Beyond ±10, z grows only with its logarithm, and it stops at ±20. So one absurd cell, or an infinity, is extreme
-//!   without drowning every other column.
+//! A column gives one or more *features* ([`Feature`]): a date, for example, gives its hour, its weekday and how long it is after
+//! the other dates. Each feature is one group of the [`Layout`], and some are a number too.
+//!
+//! - The group of a categorical feature holds its categories, then the places that rare categories share, then "(missing)" where
+//!   training had it. What training never saw gets the code [`UNSEEN`]: detectors take it for evidence.
+//! - The group of a numeric feature says whether the number was there: present, missing, or something that is no number. The
+//!   number itself is z (`scale.rs`), or NaN where there is none.
+//! - A feature that has nothing to say of a row, such as the weekday of a missing date, has its most usual value. The feature
+//!   that says whether the date is there tells the rest.
 //!
 //! Columns are found by name, so their order in the file does not matter.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rayon::prelude::*;
 
 use super::codes::Codes;
+use super::date::Moment;
+use super::features::{Aspect, Feature, features};
+use super::kinds::{moment, sign};
 use super::layout::{Layout, UNSEEN};
-use super::schema::{ColumnSchema, Kind, Schema, list, not_a_number, parse_number};
+use super::number::parse_number;
+use super::schema::{ColumnSchema, Kind, Schema, list};
+use super::spelling::{loose_shape, shape};
 use crate::error::{Error, Result};
 use crate::table::{Column, Table, Values, is_missing};
 
-/// |z| up to which a number stays as it is.
-const STRAIGHT: f64 = 10.0;
-/// The largest |z|.
-const LARGEST: f64 = 20.0;
 /// Rows that one thread puts together at a time.
 const PIECE: usize = 4096;
 /// Rows needed before a change of a column's kind is called one.
@@ -83,6 +86,29 @@ impl Encoded {
         }
     }
 
+    /// The same rows, in which every category that `learned` rows do not have is [`UNSEEN`].
+    ///
+    /// Rows of one table share its categories. A detector that learned from some of them must meet the others as it would meet
+    /// rows of tomorrow.
+    pub fn unseen_by(mut self, layout: &Layout, learned: &Self) -> Self {
+        let mut seen = vec![false; layout.width()];
+        for row in 0..learned.n_rows {
+            for (places, code) in layout.groups().zip(learned.codes(row)) {
+                if let Some(seen) = seen[places].get_mut(*code as usize) {
+                    *seen = true;
+                }
+            }
+        }
+        for codes in self.codes.chunks_exact_mut(self.n_groups.max(1)) {
+            for (places, code) in layout.groups().zip(codes) {
+                if seen[places].get(*code as usize) == Some(&false) {
+                    *code = UNSEEN;
+                }
+            }
+        }
+        self
+    }
+
     /// The distinct rows, in order of first appearance, and for each row which of them it is.
     pub fn distinct(&self) -> (Vec<usize>, Vec<u32>) {
         let mut seen: HashMap<(&[u32], &[u32]), u32> = HashMap::with_capacity(self.n_rows.min(1 << 16));
@@ -135,53 +161,30 @@ pub struct ColumnReport {
 pub struct Encoder {
     schema: Schema,
     layout: Layout,
-    columns: Vec<EncodedColumn>,
+    features: Vec<Feature>,
+    /// For each feature whose categories are texts, their codes.
+    codes: Vec<Codes>,
 }
-
-/// Where a used column lies in an encoded row.
-#[derive(Debug, Clone)]
-pub struct EncodedColumn {
-    /// Its index in the schema.
-    pub column: usize,
-    /// Its group: the categories, or whether the number is there.
-    pub group: usize,
-    /// Its number, for a numeric column.
-    pub number: Option<usize>,
-    codes: Codes,
-    /// The code of a missing cell.
-    missing: u32,
-}
-
-/// What the group of a numeric column is made of.
-const PRESENT: u32 = 0;
 
 impl Encoder {
     /// The encoder of a schema.
     pub fn new(schema: Schema) -> Self {
-        let mut sizes = Vec::new();
-        let mut n_numbers = 0;
-        let mut columns = Vec::new();
-        for (index, column) in schema.columns.iter().enumerate() {
-            let (codes, number, size, missing) = match &column.kind {
-                Kind::Ignored => continue,
-                Kind::Categorical { categories, rare, missing } => {
-                    let own = categories.len() as u32;
-                    let shared = u32::from(!rare.is_empty());
-                    let mut codes: Codes = categories.iter().cloned().zip(0..).collect();
-                    codes.extend(rare.iter().map(|name| (name.clone(), own)));
-                    let last = own + shared;
-                    (codes, None, last + u32::from(*missing), if *missing { last } else { UNSEEN })
-                }
-                Kind::Numeric { missing, .. } => {
-                    n_numbers += 1;
-                    let absent = if *missing { PRESENT + 1 } else { UNSEEN };
-                    (Codes::default(), Some(n_numbers - 1), 1 + u32::from(*missing), absent)
-                }
-            };
-            columns.push(EncodedColumn { column: index, group: sizes.len(), number, codes, missing });
-            sizes.push(size as usize);
+        let (features, codes) = features(&schema);
+        let sizes = features.iter().map(|feature| feature.size as usize).collect();
+        let n_numbers = features.iter().filter(|feature| feature.number.is_some()).count();
+        let missing =
+            features.iter().map(|feature| Some(feature.missing).filter(|code| *code < feature.size)).collect();
+        let layout = Layout::new(n_numbers, sizes).with_missing(missing);
+        let mut shared = BTreeMap::new();
+        for feature in &features {
+            if let (Aspect::Value, Kind::Categorical { categories, rare, .. }) =
+                (feature.aspect, &schema.columns[feature.column].kind)
+            {
+                let first = layout.group(feature.group).start + categories.len();
+                shared.extend(rare.iter().enumerate().map(|(at, names)| (first + at, names.len() as u32)));
+            }
         }
-        Self { layout: Layout::new(n_numbers, sizes), schema, columns }
+        Self { layout: layout.with_shared(shared), schema, features, codes }
     }
 
     /// The schema.
@@ -194,27 +197,14 @@ impl Encoder {
         &self.layout
     }
 
-    /// The used columns, in the order of their groups.
-    pub fn columns(&self) -> &[EncodedColumn] {
-        &self.columns
+    /// The features, in the order of their groups.
+    pub fn features(&self) -> &[Feature] {
+        &self.features
     }
 
-    /// The schema of a used column.
-    pub fn schema_of(&self, column: &EncodedColumn) -> &ColumnSchema {
-        &self.schema.columns[column.column]
-    }
-
-    /// The name of a category of a used column.
-    pub fn category_name(&self, column: &EncodedColumn, code: u32) -> &str {
-        match &self.schema_of(column).kind {
-            Kind::Categorical { categories, rare, .. } => match categories.get(code as usize) {
-                Some(name) => name,
-                None if code as usize == categories.len() && !rare.is_empty() => "(rare)",
-                None => "(missing)",
-            },
-            _ if code == PRESENT => "(present)",
-            _ => "(missing)",
-        }
+    /// The schema of the column that a feature is of.
+    pub fn schema_of(&self, feature: &Feature) -> &ColumnSchema {
+        &self.schema.columns[feature.column]
     }
 
     /// Compares a batch's columns with the schema. Called once per file, on its first batch.
@@ -222,13 +212,15 @@ impl Encoder {
         let mut report = ColumnReport::default();
         let mut positions = Vec::new();
         let mut absent = Vec::new();
-        for column in &self.columns {
-            let schema = self.schema_of(column);
+        for (at, schema) in self.schema.columns.iter().enumerate().filter(|(_, column)| column.kind != Kind::Ignored) {
             match table.columns.iter().position(|column| column.name == schema.name) {
                 None => absent.push(schema.name.clone()),
                 Some(position) => {
                     positions.push(position);
-                    check_kind(table, &table.columns[position], schema, column)?;
+                    let value = |feature: &&Feature| feature.column == at && feature.aspect == Aspect::Value;
+                    if let Some(feature) = self.features.iter().find(value) {
+                        check_kind(table, &table.columns[position], schema, &self.codes[feature.group])?;
+                    }
                 }
             }
         }
@@ -250,111 +242,264 @@ impl Encoder {
         Ok(report)
     }
 
-    /// Encodes all rows of a batch.
+    /// Encodes all rows of a batch. No identifier repeats in it as far as this tells.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
+        self.encode_rows(table, false)
+    }
+
+    /// Encodes a whole table, in which identifiers that occur twice are told.
+    pub fn encode_whole(&self, table: &Table) -> Result<Encoded> {
+        self.encode_rows(table, true)
+    }
+
+    fn encode_rows(&self, table: &Table, whole: bool) -> Result<Encoded> {
         let (n_rows, n_groups, n_numbers) = (table.n_rows(), self.layout.n_groups(), self.layout.n_numbers());
-        let columns: Vec<Cells<'_>> =
-            self.columns.iter().map(|column| self.cells(table, column)).collect::<Result<_>>()?;
-        let numeric: Vec<&Cells<'_>> =
-            self.columns.iter().zip(&columns).filter(|(column, _)| column.number.is_some()).map(|(_, c)| c).collect();
-        let numbers = row_by_row(n_rows, n_numbers, |number, row| numeric[number].number(table, row))?;
-        let codes = row_by_row(n_rows, n_groups, |group, row| {
-            let column = &self.columns[group];
-            Ok(match column.number {
-                Some(number) if numbers[row * n_numbers + number].is_nan() => column.missing,
-                Some(_) => PRESENT,
-                None => columns[group].code(column, row),
-            })
-        })?;
+        let parsed: Vec<Parsed<'_>> =
+            (0..self.schema.columns.len()).map(|at| self.parse(table, at, whole)).collect::<Result<_>>()?;
+        let numeric: Vec<&Feature> = self.features.iter().filter(|feature| feature.number.is_some()).collect();
+        let numbers = row_by_row(n_rows, n_numbers, |number, row| self.number(numeric[number], &parsed, row));
+        let codes = row_by_row(n_rows, n_groups, |group, row| self.code(&self.features[group], &parsed, row));
         Ok(Encoded { n_rows, n_groups, n_numbers, codes, numbers })
     }
 
-    /// The cells of a used column.
-    fn cells<'a>(&self, table: &'a Table, column: &EncodedColumn) -> Result<Cells<'a>> {
-        let schema = self.schema_of(column);
-        let Some(cells) = table.column(&schema.name) else { return Ok(Cells::Absent) };
-        Ok(match (&schema.kind, &cells.values) {
-            (_, Values::Unsupported { type_name, .. }) => {
-                let problem = format!("type {type_name} cannot be scored");
-                return Err(Error::data(table.place(0, &cells.name), problem, "give it the type it had in training"));
+    /// The cells of a column, read once for all its features.
+    fn parse<'a>(&self, table: &'a Table, at: usize, whole: bool) -> Result<Parsed<'a>> {
+        let schema = &self.schema.columns[at];
+        if schema.kind == Kind::Ignored {
+            return Ok(Parsed::Absent);
+        }
+        let Some(column) = table.column(&schema.name) else { return Ok(Parsed::Absent) };
+        if let Values::Unsupported { type_name, .. } = &column.values {
+            let problem = format!("type {type_name} cannot be scored");
+            return Err(Error::data(table.place(0, &column.name), problem, "give it the type it had in training"));
+        }
+        let rows = 0..table.n_rows();
+        let values = &column.values;
+        Ok(match &schema.kind {
+            Kind::Numeric { format, .. } => {
+                let number = |row: usize| match values {
+                    Values::Number { values, .. } | Values::Time { seconds: values, .. } => Cell::of(values[row]),
+                    values => match values.text(row) {
+                        None => Cell::Missing,
+                        Some(text) => format.parse(&text).map_or(Cell::Stray, Cell::Value),
+                    },
+                };
+                Parsed::Numbers(rows.into_par_iter().with_min_len(PIECE).map(number).collect())
             }
-            (Kind::Numeric { mean, scale, .. }, _) => Cells::Numeric { cells, mean: *mean, scale: *scale },
-            (_, Values::Category { codes, names }) => {
-                // Each distinct name is looked up once, not once per row.
-                Cells::Named { codes, translated: names.iter().map(|name| column.code_of(name)).collect() }
+            Kind::Date { format, .. } => {
+                let moment = |row: usize| match moment(values, row, *format) {
+                    Some(moment) => Cell::Value(moment),
+                    None if values.text(row).is_none() => Cell::Missing,
+                    None => Cell::Stray,
+                };
+                Parsed::Moments(rows.into_par_iter().with_min_len(PIECE).map(moment).collect(), values)
             }
-            (_, values) => Cells::Words(values),
+            Kind::Identifier { .. } => {
+                let mut seen: HashMap<std::borrow::Cow<'_, str>, u32> = HashMap::new();
+                if whole {
+                    for text in rows.clone().filter_map(|row| values.text(row)) {
+                        *seen.entry(text).or_default() += 1;
+                    }
+                }
+                let repeated =
+                    rows.map(|row| values.text(row).is_some_and(|text| seen.get(&text).is_some_and(|n| *n > 1)));
+                Parsed::Keys(repeated.collect(), values)
+            }
+            Kind::Categorical { .. } => match values {
+                Values::Category { codes, names } => {
+                    // Each distinct name is looked up once, not once per row.
+                    let value = |feature: &&Feature| feature.column == at && feature.aspect == Aspect::Value;
+                    let feature = self.features.iter().find(value);
+                    let code = |name: &String| {
+                        feature
+                            .and_then(|feature| self.codes[feature.group].get(name.as_str()))
+                            .copied()
+                            .unwrap_or(UNSEEN)
+                    };
+                    Parsed::Named { codes, translated: names.iter().map(code).collect(), values }
+                }
+                values => Parsed::Words(values),
+            },
+            Kind::Text { .. } | Kind::Ignored => Parsed::Words(values),
         })
     }
-}
 
-impl EncodedColumn {
+    /// The code of a feature.
     #[inline(always)]
-    fn code_of(&self, text: &str) -> u32 {
-        self.codes.get(text).copied().unwrap_or(UNSEEN)
+    fn code(&self, feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> u32 {
+        let cells = &parsed[feature.column];
+        match (feature.aspect, cells) {
+            (_, Parsed::Absent) => feature.missing,
+            (Aspect::Value, Parsed::Named { codes, translated, .. }) => {
+                translated.get(codes[row] as usize).copied().unwrap_or(feature.missing)
+            }
+            (Aspect::Value, Parsed::Words(Values::Text(cells))) if is_missing(cells.get(row)) => feature.missing,
+            (Aspect::Value, Parsed::Words(Values::Text(cells))) => self.code_of(feature, cells.get(row)),
+            (Aspect::Value, Parsed::Words(values)) => {
+                values.text(row).map_or(feature.missing, |text| self.code_of(feature, &text))
+            }
+            (Aspect::Value, Parsed::Moments(moments, values)) => match moments[row] {
+                Cell::Value(_) => values.text(row).map_or(feature.usual, |text| self.code_of(feature, &text)),
+                Cell::Missing | Cell::Stray => feature.usual,
+            },
+            (Aspect::Shape, Parsed::Words(values) | Parsed::Named { values, .. }) => {
+                values.text(row).map_or(feature.missing, |text| self.code_of(feature, &shape(&text)))
+            }
+            (Aspect::Shape, Parsed::Keys(_, values)) => {
+                let of = if feature.loose { loose_shape } else { shape };
+                values.text(row).map_or(feature.missing, |text| self.code_of(feature, &of(&text)))
+            }
+            (Aspect::Repeats, Parsed::Keys(repeated, _)) => {
+                if repeated[row] {
+                    feature.other
+                } else {
+                    0
+                }
+            }
+            (Aspect::Length, Parsed::Words(values)) => {
+                if values.text(row).is_some() {
+                    0
+                } else {
+                    feature.missing
+                }
+            }
+            (Aspect::Number, Parsed::Numbers(cells)) => feature.presence(&cells[row]),
+            (Aspect::Position, Parsed::Moments(moments, _)) => match &moments[row] {
+                Cell::Value(moment) if !feature.range.contains(&moment.local) => UNSEEN,
+                cell => feature.presence(cell),
+            },
+            (Aspect::Part(part), Parsed::Moments(moments, _)) => match &moments[row] {
+                Cell::Value(moment) => feature.values.binary_search(&part.of(moment)).map_or(UNSEEN, |at| at as u32),
+                Cell::Missing | Cell::Stray => feature.usual,
+            },
+            (Aspect::After(from), Parsed::Moments(..)) => match after(parsed, feature.column, from, row) {
+                Some(length) => feature.values.binary_search(&(sign(length) as u32)).map_or(UNSEEN, |at| at as u32),
+                None => feature.usual,
+            },
+            // A kind and its features go together by construction.
+            _ => feature.usual,
+        }
+    }
+
+    /// The number of a feature, NaN if there is none.
+    fn number(&self, feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> f32 {
+        let value = match (feature.aspect, &parsed[feature.column]) {
+            (Aspect::Number, Parsed::Numbers(cells)) => cells[row].value().copied(),
+            (Aspect::Length, Parsed::Words(values)) => values.text(row).map(|text| text.chars().count() as f64),
+            (Aspect::Position, Parsed::Moments(moments, _)) => moments[row].value().map(|moment| moment.local),
+            (Aspect::After(from), Parsed::Moments(..)) => after(parsed, feature.column, from, row),
+            _ => None,
+        };
+        match (value, &feature.scale) {
+            (Some(value), Some(scale)) if !value.is_nan() => scale.scaled(value),
+            _ => f32::NAN,
+        }
+    }
+
+    #[inline(always)]
+    fn code_of(&self, feature: &Feature, text: &str) -> u32 {
+        self.codes[feature.group].get(text).copied().unwrap_or(UNSEEN)
+    }
+
+    /// The date of a cell.
+    pub fn moment(&self, table: &Table, row: usize, column: usize) -> Option<Moment> {
+        let schema = &self.schema.columns[column];
+        match &schema.kind {
+            Kind::Date { format, .. } => moment(&table.column(&schema.name)?.values, row, *format),
+            _ => None,
+        }
+    }
+
+    /// The seconds that one date of a row is after another.
+    pub fn seconds_after(&self, table: &Table, row: usize, of: usize, from: usize) -> Option<f64> {
+        Some(self.moment(table, row, of)?.utc() - self.moment(table, row, from)?.utc())
+    }
+
+    /// What a code of a categorical feature stands for.
+    pub fn code_name(&self, feature: &Feature, code: u32) -> String {
+        let text = |texts: &[String]| texts.get(code as usize).cloned();
+        let name = match (feature.aspect, &self.schema_of(feature).kind) {
+            (Aspect::Value, Kind::Categorical { categories, rare, .. }) => text(categories).or_else(|| {
+                let band = (code as usize).checked_sub(categories.len())?;
+                rare.get(band).map(|names| format!("one of {} rare values", names.len()))
+            }),
+            (Aspect::Value, Kind::Date { times, .. }) => text(times),
+            (Aspect::Shape, Kind::Categorical { shapes, .. } | Kind::Identifier { shapes, .. }) => text(shapes),
+            _ => None,
+        };
+        name.unwrap_or_else(|| if code == feature.missing { "(missing)" } else { "(present)" }.to_owned())
     }
 }
 
-/// The cells of a used column in a batch.
-enum Cells<'a> {
-    /// No row has it.
+/// A cell that was read for what its column is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Cell<T> {
+    /// There is nothing.
+    Missing,
+    /// There is something else.
+    Stray,
+    /// There is this.
+    Value(T),
+}
+
+impl Cell<f64> {
+    fn of(number: f64) -> Self {
+        if number.is_nan() { Self::Missing } else { Self::Value(number) }
+    }
+}
+
+impl<T> Cell<T> {
+    fn value(&self) -> Option<&T> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+}
+
+/// The cells of a column in a batch.
+enum Parsed<'a> {
+    /// No row has it, or it is not used.
     Absent,
-    /// Numbers.
-    Numeric { cells: &'a Column, mean: f64, scale: f64 },
+    Numbers(Vec<Cell<f64>>),
+    /// And the texts they were read from.
+    Moments(Vec<Cell<Moment>>, &'a Values),
+    /// Whether each key occurs more than once, and the keys.
+    Keys(Vec<bool>, &'a Values),
     /// Categories by their index, and their codes in the model.
-    Named { codes: &'a [u32], translated: Vec<u32> },
+    Named {
+        codes: &'a [u32],
+        translated: Vec<u32>,
+        values: &'a Values,
+    },
     /// Categories as text, or as numbers.
     Words(&'a Values),
 }
 
-impl Cells<'_> {
-    /// The code of a category.
-    #[inline(always)]
-    fn code(&self, column: &EncodedColumn, row: usize) -> u32 {
-        match self {
-            Self::Named { codes, translated } => translated.get(codes[row] as usize).copied().unwrap_or(column.missing),
-            Self::Words(Values::Text(cells)) if is_missing(cells.get(row)) => column.missing,
-            Self::Words(Values::Text(cells)) => column.code_of(cells.get(row)),
-            Self::Words(values) => values.text(row).map_or(column.missing, |text| column.code_of(&text)),
-            Self::Numeric { .. } | Self::Absent => column.missing,
-        }
-    }
-
-    /// A scaled number, NaN if it is missing.
-    fn number(&self, table: &Table, row: usize) -> Result<f32> {
-        let Self::Numeric { cells, mean, scale } = self else { return Ok(f32::NAN) };
-        let value = match &cells.values {
-            Values::Number { values, .. } => values[row],
-            values => match values.text(row) {
-                None => f64::NAN,
-                Some(text) => parse_number(&text).ok_or_else(|| not_a_number(table, cells, row, &text))?,
-            },
-        };
-        Ok(if value.is_nan() { f32::NAN } else { scaled(value, *mean, *scale) })
-    }
+fn after(parsed: &[Parsed<'_>], of: usize, from: usize, row: usize) -> Option<f64> {
+    let moment = |at: usize| match &parsed[at] {
+        Parsed::Moments(moments, _) => moments[row].value(),
+        _ => None,
+    };
+    Some(moment(of)?.utc() - moment(from)?.utc())
 }
 
-/// A cell for each row and column, row by row, in parallel; the error of the first rows that have one.
+/// A cell for each row and feature, row by row, in parallel.
 fn row_by_row<T: Clone + Default + Send>(
     n_rows: usize,
     n_columns: usize,
-    cell: impl Fn(usize, usize) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+    cell: impl Fn(usize, usize) -> T + Sync,
+) -> Vec<T> {
     let mut cells = vec![T::default(); n_rows * n_columns];
-    let pieces = cells.par_chunks_mut((PIECE * n_columns).max(1)).enumerate().map(|(piece, cells)| {
+    cells.par_chunks_mut((PIECE * n_columns).max(1)).enumerate().for_each(|(piece, cells)| {
         for column in 0..n_columns {
             for (place, row) in cells[column..].iter_mut().step_by(n_columns).zip(piece * PIECE..) {
-                *place = cell(column, row)?;
+                *place = cell(column, row);
             }
         }
-        Ok(())
     });
-    pieces.collect::<Vec<Result<()>>>().into_iter().collect::<Result<()>>()?;
-    Ok(cells)
+    cells
 }
 
 /// A column of words that now holds nothing but unknown numbers is not a file full of anomalies but another file.
-fn check_kind(table: &Table, column: &Column, schema: &ColumnSchema, encoded: &EncodedColumn) -> Result<()> {
+fn check_kind(table: &Table, column: &Column, schema: &ColumnSchema, codes: &Codes) -> Result<()> {
     let Kind::Categorical { categories, .. } = &schema.kind else { return Ok(()) };
     if categories.is_empty() || categories.iter().any(|name| parse_number(name).is_some()) {
         return Ok(());
@@ -364,7 +509,7 @@ fn check_kind(table: &Table, column: &Column, schema: &ColumnSchema, encoded: &E
     let mut n = 0;
     let all_new = cells.all(|text| {
         n += 1;
-        !encoded.codes.contains_key(&*text) && parse_number(&text).is_some()
+        !codes.contains_key(&*text) && parse_number(&text).is_some()
     });
     if n >= ENOUGH_TO_JUDGE && all_new {
         return Err(Error::data(
@@ -377,22 +522,6 @@ fn check_kind(table: &Table, column: &Column, schema: &ColumnSchema, encoded: &E
         ));
     }
     Ok(())
-}
-
-/// z, straight up to ±10, logarithmic from there, at most ±20.
-pub(crate) fn scaled(value: f64, mean: f64, scale: f64) -> f32 {
-    // Halves first: the difference of two finite numbers may not be finite.
-    let z = 2.0 * (value / 2.0 - mean / 2.0) / scale;
-    let size = z.abs();
-    let limited = if size <= STRAIGHT { size } else { (STRAIGHT + (size - STRAIGHT).ln_1p()).min(LARGEST) };
-    (limited.copysign(z)) as f32
-}
-
-/// The number that a z stands for.
-pub(crate) fn unscaled(z: f64, mean: f64, scale: f64) -> f64 {
-    let size = z.abs();
-    let size = if size <= STRAIGHT { size } else { STRAIGHT + (size.min(LARGEST) - STRAIGHT).exp_m1() };
-    mean + scale * size.copysign(z)
 }
 
 #[cfg(test)]

@@ -1,15 +1,27 @@
 //! What the columns of a table are, and rows as detectors see them.
 //!
-//! `schema` decides what each column is and learns its categories or its scale. `encode` turns the rows of a table into
-//! category codes and scaled numbers. `layout` is the shape of such a row.
+//! `kinds` decides what each column is and learns about it, with the help of `number` (numbers as written), `date`, `spelling` and
+//! `scale`; `schema` is the result. `features` says what of a column is looked at, `encode` turns the rows of a table into category
+//! codes and scaled numbers, and `layout` is the shape of such a row.
 
 mod codes;
+mod date;
 mod encode;
+mod features;
+mod kinds;
 mod layout;
+mod number;
+mod scale;
 mod schema;
+mod spelling;
 
-pub(crate) use encode::unscaled;
-pub use encode::{ColumnReport, Encoded, EncodedColumn, Encoder};
+pub use date::{DateFormat, Moment};
+pub(crate) use date::{WEEKDAYS, length_text, month_name};
+pub use encode::{ColumnReport, Encoded, Encoder};
+pub use features::{Aspect, Feature};
 pub use layout::{ABSENT, Layout, UNSEEN};
-pub use schema::{ColumnChoices, ColumnSchema, FEW_INTEGERS, Kind, KindChoice, MOST_CATEGORIES, Schema, parse_number};
+pub use number::{NumberFormat, parse_number};
+pub use scale::Scale;
+pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
 pub(crate) use schema::{no_such_column, plural};
+pub(crate) use spelling::nearest;

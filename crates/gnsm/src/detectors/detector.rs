@@ -24,6 +24,16 @@ pub trait Detector: Send + Sync {
     fn expected(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         None
     }
+
+    /// The same as `split` for rows that it learned from, each judged as if it had not; `None` if the method cannot do that.
+    fn split_left_out(&self, _rows: &Encoded) -> Option<Split> {
+        None
+    }
+
+    /// The same as `expected` for rows that it learned from, each judged as if it had not.
+    fn expected_left_out(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
+        None
+    }
 }
 
 /// What was expected in the cells of some rows, given the rest of each row.
@@ -33,6 +43,8 @@ pub struct Expected {
     pub ranges: Vec<[f32; 2]>,
     /// The probabilities of each group's categories, [rows, places of all groups].
     pub probabilities: Vec<f32>,
+    /// The probability of what each cell holds, [rows, cells], if the method can say.
+    pub seen: Option<Vec<f32>>,
 }
 
 /// Scores taken apart.

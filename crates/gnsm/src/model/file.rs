@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Model;
-use crate::columns::{Encoded, Encoder, Kind, Schema};
+use crate::columns::{Encoded, Encoder, Schema};
 use crate::decision::Calibration;
 use crate::error::{Error, Result};
 use crate::files::container::{self, Contents, Tensors};
@@ -61,39 +61,11 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
 fn from_contents(contents: Contents) -> Loaded<Model> {
     let Contents { content, mut tensors, blake3 } = contents;
     let content: ModelContent = serde_json::from_str(&content)?;
-    check_schema(&content.schema)?;
+    content.schema.validate()?;
     content.calibration.validate()?;
     let encoder = Encoder::new(content.schema);
     let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
     Ok(Model { encoder, fitted, calibration: content.calibration, report: content.report, hash: Some(blake3) })
-}
-
-fn check_schema(schema: &Schema) -> std::result::Result<(), String> {
-    let mut names = std::collections::HashSet::new();
-    for column in &schema.columns {
-        if !names.insert(&column.name) {
-            return Err(format!("column `{}` occurs twice", column.name));
-        }
-        match &column.kind {
-            Kind::Numeric { mean, scale, .. } if !mean.is_finite() || !scale.is_finite() || *scale <= 0.0 => {
-                return Err(format!("column `{}` has no usable scale", column.name));
-            }
-            Kind::Categorical { categories, rare, missing } => {
-                let distinct: std::collections::HashSet<&String> = categories.iter().chain(rare).collect();
-                if distinct.len() != categories.len() + rare.len() {
-                    return Err(format!("column `{}` has a category twice", column.name));
-                }
-                if categories.is_empty() && !missing {
-                    return Err(format!("column `{}` has no category", column.name));
-                }
-            }
-            Kind::Numeric { .. } | Kind::Ignored => {}
-        }
-    }
-    if schema.used().next().is_none() {
-        return Err("no column is used".into());
-    }
-    Ok(())
 }
 
 fn unusable(path: &Path, Damage(problem): &Damage) -> Error {

@@ -138,7 +138,7 @@ impl Model {
 
     fn in_one_pass(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<(f64, Explanation)>> {
         let encoded = self.encoder.encode(table)?.select(rows);
-        Ok(reason::score_and_explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most))
+        Ok(reason::score_and_explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most, false))
     }
 }
 

@@ -65,6 +65,19 @@ impl Values {
                 values.extend(more);
                 Self::Number { values, integer }
             }
+            (Self::Time { seconds: mut values, kind }, Self::Time { seconds: more, kind: also }) if kind == also => {
+                values.extend(more);
+                Self::Time { seconds: values, kind }
+            }
+            (Self::Time { seconds: mut values, kind }, Self::Category { codes, names }) if names.is_empty() => {
+                values.extend(codes.iter().map(|_| f64::NAN));
+                Self::Time { seconds: values, kind }
+            }
+            (Self::Category { codes, names }, Self::Time { seconds: more, kind }) if names.is_empty() => {
+                let mut values = vec![f64::NAN; codes.len()];
+                values.extend(more);
+                Self::Time { seconds: values, kind }
+            }
             (Self::Category { codes, names }, Self::Text(more)) if names.is_empty() => {
                 let mut cells = TextCells::default();
                 for _ in codes {
@@ -102,6 +115,10 @@ impl Values {
                 }
             }
             Self::Number { values, .. } => values.iter().for_each(|&value| cells.push(&number_text(value))),
+            Self::Time { seconds, kind } => {
+                let text = |seconds: f64| if seconds.is_nan() { String::new() } else { kind.text(seconds) };
+                seconds.iter().for_each(|&value| cells.push(&text(value)));
+            }
             Self::Unsupported { n_rows, .. } => (0..*n_rows).for_each(|_| cells.push("")),
         }
     }

@@ -34,10 +34,12 @@ mod arff;
 mod arrow;
 mod parquet;
 mod categories;
+mod time;
 mod append;
 
 pub use csv::dialect::Dialect;
 pub use input::open::{Format, ReadOptions, TableReader, read_table};
+pub use time::{TimeKind, civil_of_days};
 
 use crate::error::{Place, Result};
 
@@ -62,7 +64,7 @@ trait ReadRows: Send {
 pub const MISSING: u32 = u32::MAX;
 
 /// Cells of undeclared text (CSV) and JSON strings that mean "no value here", in any column.
-pub const MISSING_TEXTS: [&str; 8] = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
+pub const MISSING_TEXTS: [&str; 12] = ["", "?", "-", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None"];
 
 /// Whether a text means "no value".
 pub fn is_missing(text: &str) -> bool {
@@ -113,6 +115,13 @@ pub enum Values {
         values: Vec<f64>,
         /// Whether the format's type holds whole numbers only.
         integer: bool,
+    },
+    /// Dates and times declared by the format; NaN is missing.
+    Time {
+        /// For each row its time in seconds.
+        seconds: Vec<f64>,
+        /// Since when they count.
+        kind: TimeKind,
     },
     /// A type that has no use here (a list, a map, raw bytes); an error only if the column is used.
     Unsupported {
@@ -178,7 +187,7 @@ impl Values {
         match self {
             Self::Text(cells) => cells.len(),
             Self::Category { codes, .. } => codes.len(),
-            Self::Number { values, .. } => values.len(),
+            Self::Number { values, .. } | Self::Time { seconds: values, .. } => values.len(),
             Self::Unsupported { n_rows, .. } => *n_rows,
         }
     }

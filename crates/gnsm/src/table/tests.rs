@@ -44,6 +44,7 @@ pub(super) fn texts(table: &Table, name: &str) -> Vec<String> {
             codes.iter().map(|&code| names.get(code as usize).map_or("<missing>".to_owned(), Clone::clone)).collect()
         }
         Values::Number { values, .. } => values.iter().map(|&value| number_text(value)).collect(),
+        Values::Time { seconds, kind } => seconds.iter().map(|&seconds| kind.text(seconds)).collect(),
         Values::Unsupported { type_name, .. } => panic!("{type_name}"),
     }
 }

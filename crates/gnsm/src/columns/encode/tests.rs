@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::columns::ColumnChoices;
+use crate::columns::{ColumnChoices, DatePart, Scale};
 use crate::table::TextCells;
 
 fn table(columns: &[(&str, &[String])]) -> Table {
@@ -48,27 +48,95 @@ fn rare_categories_share_a_place_and_stay_known() {
     assert_eq!(encoder.layout().size(0), 501);
     let rows = encoder.encode(&table(&[("c", &texts(&["c7", "c550", "c700"]))])).expect("encoded");
     assert_eq!((rows.codes(1)[0], rows.codes(2)[0]), (500, UNSEEN));
-    assert_eq!(encoder.category_name(&encoder.columns()[0], 500), "(rare)");
+    assert_eq!(encoder.code_name(&encoder.features()[0], 500), "one of 100 rare values");
+    assert_eq!(encoder.layout().members(500), 100);
 }
 
 #[test]
 fn absurd_numbers_stay_in_bounds() {
+    let scale = |centre| Scale { centre, spread: 1.0, log_offset: None };
     for (value, expected) in [(f64::INFINITY, 20.0), (f64::NEG_INFINITY, -20.0), (1e308, 20.0), (5.0, 5.0)] {
-        assert!((scaled(value, 0.0, 1.0) - expected).abs() < 1e-6, "{value}");
+        assert!((scale(0.0).scaled(value) - expected).abs() < 1e-6, "{value}");
     }
-    assert!(scaled(f64::MAX, f64::MIN, 1.0).is_finite());
+    assert!(scale(f64::MIN).scaled(f64::MAX).is_finite());
+}
+
+#[test]
+fn stray_and_missing_cells_of_numbers_are_told_apart() {
+    let mut cells: Vec<String> = (0..200).map(|i| format!("{}.5", i % 90)).collect();
+    let clean = encoder(&table(&[("x", &cells)]));
+    let odd = table(&[("x", &texts(&["unknown", "", "$1,234.50", "5.5"]))]);
+    let rows = clean.encode(&odd).expect("encoded");
+    let codes: Vec<u32> = (0..4).map(|row| rows.codes(row)[0]).collect();
+    assert_eq!(codes, [UNSEEN, UNSEEN, 0, 0]);
+    (cells[3], cells[4]) = ("unknown".into(), String::new());
+    let dirty = encoder(&table(&[("x", &cells)]));
+    let rows = dirty.encode(&odd).expect("encoded");
+    let codes: Vec<u32> = (0..4).map(|row| rows.codes(row)[0]).collect();
+    assert_eq!(codes, [2, 1, 0, 0]);
+    assert_eq!(dirty.layout().missing(0), Some(1));
+}
+
+#[test]
+fn dates_give_their_parts_and_differences() {
+    let posted: Vec<String> =
+        (0..300).map(|i| format!("2024-{:02}-{:02} {:02}:15", i % 12 + 1, i % 28 + 1, 8 + i % 9)).collect();
+    let due: Vec<String> =
+        (0..300).map(|i| format!("2024-{:02}-{:02} {:02}:15", i % 12 + 1, i % 28 + 1, 10 + i % 9)).collect();
+    let encoder = encoder(&table(&[("posted", &posted), ("due", &due)]));
+    let aspects: Vec<Aspect> = encoder.features().iter().map(|feature| feature.aspect).collect();
+    let parts = [DatePart::Hour, DatePart::Weekday, DatePart::Day].map(Aspect::Part);
+    let of_one = [&[Aspect::Position], parts.as_slice()].concat();
+    assert_eq!(aspects, [of_one.as_slice(), &of_one, &[Aspect::After(0)]].concat());
+    let odd = table(&[
+        ("posted", &texts(&["2024-03-03 03:12", "1823-03-05 09:15", "", "2024-03-05 09:15", "soon"])),
+        (
+            "due",
+            &texts(&[
+                "2024-03-05 11:15",
+                "2024-03-05 11:15",
+                "2024-03-05 11:15",
+                "2024-03-04 11:15",
+                "2024-03-05 11:15",
+            ]),
+        ),
+    ]);
+    let rows = encoder.encode(&odd).expect("encoded");
+    assert_eq!(rows.codes(0)[..2], [0, UNSEEN], "in range, at an hour never seen");
+    assert_eq!(rows.codes(1)[0], UNSEEN, "far outside");
+    assert_eq!(rows.codes(2)[0], UNSEEN, "never missing");
+    assert!(rows.numbers(2)[0].is_nan(), "no difference to nothing");
+    assert_eq!(rows.codes(3)[8], UNSEEN, "due before posted");
+    assert_eq!(rows.codes(4)[0], UNSEEN, "not a date");
+    assert_eq!(encoder.seconds_after(&odd, 3, 1, 0), Some(-22.0 * 3600.0));
+}
+
+#[test]
+fn a_key_that_repeats_is_told_where_the_whole_table_is_known() {
+    let mut keys: Vec<String> = (0..100).map(|i| format!("C{i:03}")).collect();
+    let kinds: Vec<String> = (0..100).map(|i| ["a", "b"][i % 2].to_owned()).collect();
+    let encoder_of = |keys: &[String]| encoder(&table(&[("claim", keys), ("kind", &kinds)]));
+    let unique = encoder_of(&keys);
+    keys[9] = "C008".into();
+    let twice = table(&[("claim", &keys), ("kind", &kinds)]);
+    let rows = unique.encode_whole(&twice).expect("encoded");
+    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[1]), [0, UNSEEN, UNSEEN]);
+    assert_eq!(unique.encode(&twice).expect("encoded").codes(9)[1], 0, "a row by itself repeats nothing");
+    let rows = encoder_of(&keys).encode_whole(&twice).expect("encoded");
+    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[1]), [0, 1, 1]);
 }
 
 proptest! {
     #[test]
     fn scaling_is_monotone_bounded_and_reversible(a in -1e6..1e6f64, b in -1e6..1e6f64, scale in 1e-3..1e3f64) {
         let (low, high) = if a < b { (a, b) } else { (b, a) };
-        prop_assert!(scaled(low, 1.0, scale) <= scaled(high, 1.0, scale));
-        let z = f64::from(scaled(a, 1.0, scale));
+        let scale = Scale { centre: 1.0, spread: scale, log_offset: None };
+        prop_assert!(scale.scaled(low) <= scale.scaled(high));
+        let z = f64::from(scale.scaled(a));
         prop_assert!(z.abs() <= 20.0);
         if z.abs() < 19.9 {
-            let back = unscaled(z, 1.0, scale);
-            prop_assert!((back - a).abs() <= 1e-3 * a.abs().max(scale), "{a} {back}");
+            let back = scale.unscaled(z);
+            prop_assert!((back - a).abs() <= 1e-3 * a.abs().max(scale.spread), "{a} {back}");
         }
     }
 

@@ -4,10 +4,9 @@
 //! |---|---|
 //! | strings of any kind, also in dictionaries; booleans | categories |
 //! | integers, floats, decimals, also in dictionaries | numbers |
-//! | dates | days since 1970-01-01 |
-//! | times of day | seconds since midnight |
-//! | timestamps | seconds since 1970-01-01 00:00 UTC |
-//! | durations | seconds |
+//! | dates, timestamps | times: seconds since 1970-01-01 00:00 UTC |
+//! | times of day | times: seconds since midnight |
+//! | durations | numbers: seconds |
 //! | null | categories, all missing |
 //! | anything else | unsupported |
 //!
@@ -27,7 +26,7 @@ use num_traits::ToPrimitive;
 
 use crate::error::{Error, Place, Result};
 use crate::table::categories::CategoryCells;
-use crate::table::{Column, MISSING, ReadRows, Table, Values};
+use crate::table::{Column, MISSING, ReadRows, Table, TimeKind, Values};
 
 /// Record batches of a file, whichever format they come from.
 pub(in crate::table) type RecordBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -119,6 +118,7 @@ impl ReadRows for ArrowRows {
 enum Cells {
     Category(CategoryCells),
     Number { values: Vec<f64>, integer: bool },
+    Time { seconds: Vec<f64>, kind: TimeKind },
     Unsupported { type_name: String, n_rows: usize },
 }
 
@@ -137,6 +137,9 @@ impl Cells {
                 Self::Unsupported { .. } => unsupported(),
                 cells => cells,
             },
+            DataType::Date32 | DataType::Date64 => Self::Time { seconds: Vec::new(), kind: TimeKind::Date },
+            DataType::Timestamp(..) => Self::Time { seconds: Vec::new(), kind: TimeKind::DateTime },
+            DataType::Time32(_) | DataType::Time64(_) => Self::Time { seconds: Vec::new(), kind: TimeKind::TimeOfDay },
             numeric if numeric.is_integer() => Self::Number { values: Vec::new(), integer: true },
             other if other.is_numeric() || steps_per_unit(other).is_some() => {
                 Self::Number { values: Vec::new(), integer: steps_per_unit(other) == Some(1.0) }
@@ -148,7 +151,7 @@ impl Cells {
     fn push(&mut self, array: &dyn Array, file: &str) -> Result<()> {
         match self {
             Self::Category(cells) => push_categories(cells, array),
-            Self::Number { values, .. } => {
+            Self::Number { values, .. } | Self::Time { seconds: values, .. } => {
                 push_numbers(values, array).map_err(|error| damaged(file, &error.to_string()))
             }
             Self::Unsupported { n_rows, .. } => {
@@ -162,6 +165,7 @@ impl Cells {
         match self {
             Self::Category(cells) => cells.finish(),
             Self::Number { values, integer } => Values::Number { values, integer },
+            Self::Time { seconds, kind } => Values::Time { seconds, kind },
             Self::Unsupported { type_name, n_rows } => Values::Unsupported { type_name, n_rows },
         }
     }
@@ -281,11 +285,11 @@ fn keys(dictionary: &dyn AnyDictionaryArray) -> impl Iterator<Item = Option<usiz
     keys.into_iter().enumerate().map(move |(row, key)| (!is_missing(row)).then_some(key))
 }
 
-/// For types that count time: how many of their steps make one second (for dates, one day).
+/// For types that count time: how many of their steps make one second.
 fn steps_per_unit(data_type: &DataType) -> Option<f64> {
     match data_type {
-        DataType::Date32 => Some(1.0),
-        DataType::Date64 => Some(86_400_000.0),
+        DataType::Date32 => Some(1.0 / 86_400.0),
+        DataType::Date64 => Some(1000.0),
         DataType::Time32(unit) | DataType::Time64(unit) | DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
             Some(match unit {
                 TimeUnit::Second => 1.0,

@@ -1,0 +1,204 @@
+//! What of a column is looked at.
+//!
+//! | kind | features |
+//! |---|---|
+//! | categorical | its value; where most new values would be unseen, also its shape |
+//! | numeric | the number, and whether there is one |
+//! | date | whether there is one and it is not far outside; its hour, weekday, day and month; a time of day that repeats; how long it is after the other dates |
+//! | identifier | its shape; whether it occurs twice |
+//! | text | its length |
+
+use std::ops::Range;
+
+use super::codes::Codes;
+use super::encode::Cell;
+use super::layout::UNSEEN;
+use super::scale::Scale;
+use super::schema::{ColumnSchema, DatePart, Kind, Schema};
+
+/// One thing that is looked at in a row: a group of the layout, and maybe a number.
+#[derive(Debug, Clone)]
+pub struct Feature {
+    /// The column that it is of, by its index in the schema.
+    pub column: usize,
+    /// What of the column it is.
+    pub aspect: Aspect,
+    /// Its group.
+    pub group: usize,
+    /// Its number, if it has one.
+    pub number: Option<usize>,
+    /// The scale of the number.
+    pub scale: Option<Scale>,
+    /// How many codes the group has.
+    pub(super) size: u32,
+    /// The code of a missing cell.
+    pub(super) missing: u32,
+    /// The code of a cell that holds something else; of a repeated key.
+    pub(super) other: u32,
+    /// The code that stands for a cell of which the feature cannot say anything.
+    pub(super) usual: u32,
+    /// What the codes stand for, where that is a number: hours, weekdays; 0, 1, 2 for before, the same, after.
+    pub(super) values: Vec<u32>,
+    /// Dates outside are far outside.
+    pub(super) range: Range<f64>,
+    /// Whether the number of digits is left out of a shape.
+    pub(super) loose: bool,
+}
+
+/// What of a column is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aspect {
+    /// The value, as a category.
+    Value,
+    /// The number.
+    Number,
+    /// The shape of the text.
+    Shape,
+    /// The number of characters.
+    Length,
+    /// Whether there is a date, and not far outside of the usual ones; the date itself where it is scored.
+    Position,
+    /// A part of the date.
+    Part(DatePart),
+    /// How long the date is after that of this column.
+    After(usize),
+    /// Whether the key occurs more than once.
+    Repeats,
+}
+
+impl Feature {
+    /// What a code stands for, where that is a number.
+    pub fn value(&self, code: u32) -> Option<u32> {
+        self.values.get(code as usize).copied()
+    }
+
+    /// The code that says whether there is a number or a date.
+    pub(super) fn presence<T>(&self, cell: &Cell<T>) -> u32 {
+        match cell {
+            Cell::Value(_) => 0,
+            Cell::Missing => self.missing,
+            Cell::Stray => self.other,
+        }
+    }
+}
+
+/// The features of a schema, in order, and for each the codes of its texts.
+pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
+    let mut made = Made { features: Vec::new(), codes: Vec::new(), n_numbers: 0 };
+    for (column, ColumnSchema { kind, .. }) in schema.columns.iter().enumerate() {
+        match kind {
+            Kind::Ignored => {}
+            Kind::Categorical { categories, rare, missing, shapes } => {
+                let own = categories.len() as u32;
+                let mut codes: Codes = categories.iter().cloned().zip(0..).collect();
+                for (at, names) in rare.iter().enumerate() {
+                    codes.extend(names.iter().map(|name| (name.clone(), own + at as u32)));
+                }
+                let size = own + rare.len() as u32;
+                made.add(column, Aspect::Value, size, codes).may_miss(*missing);
+                if !shapes.is_empty() {
+                    made.shapes(column, shapes, *missing, false);
+                }
+            }
+            Kind::Numeric { scale, missing, stray, .. } => {
+                let feature = made.add_number(column, Aspect::Number, *scale);
+                feature.may_miss(*missing);
+                feature.may_stray(*stray);
+            }
+            Kind::Date { parts, range, scale, times, missing, stray, .. } => {
+                let feature = match scale {
+                    Some(scale) => made.add_number(column, Aspect::Position, *scale),
+                    None => made.add(column, Aspect::Position, 1, Codes::default()),
+                };
+                // The end of a range is outside of it.
+                feature.range = range[0]..range[1].next_up();
+                feature.may_miss(*missing);
+                feature.may_stray(*stray);
+                for part in parts {
+                    let size = part.values.len() as u32;
+                    let feature = made.add(column, Aspect::Part(part.part), size, Codes::default());
+                    (feature.values, feature.usual) = (part.values.clone(), part.usual);
+                }
+                if !times.is_empty() {
+                    let codes: Codes = times.iter().cloned().zip(0..).collect();
+                    made.add(column, Aspect::Value, times.len() as u32, codes);
+                }
+            }
+            Kind::Identifier { shapes, loose, missing, repeats } => {
+                if !shapes.is_empty() {
+                    made.shapes(column, shapes, *missing, *loose);
+                }
+                made.add(column, Aspect::Repeats, 1, Codes::default()).may_stray(*repeats);
+            }
+            Kind::Text { length, missing } => made.add_number(column, Aspect::Length, *length).may_miss(*missing),
+        }
+    }
+    for difference in &schema.differences {
+        let feature = made.add_number(difference.of, Aspect::After(difference.from), difference.scale);
+        feature.values = (0..3).filter(|sign| difference.seen[*sign as usize]).collect();
+        feature.size = feature.values.len() as u32;
+        feature.usual = feature.values.iter().position(|sign| *sign == difference.usual).unwrap_or(0) as u32;
+    }
+    (made.features, made.codes)
+}
+
+struct Made {
+    features: Vec<Feature>,
+    codes: Vec<Codes>,
+    n_numbers: usize,
+}
+
+impl Made {
+    fn add(&mut self, column: usize, aspect: Aspect, size: u32, codes: Codes) -> &mut Feature {
+        let group = self.features.len();
+        self.codes.push(codes);
+        self.features.push(Feature {
+            column,
+            aspect,
+            group,
+            number: None,
+            scale: None,
+            size,
+            missing: UNSEEN,
+            other: UNSEEN,
+            usual: 0,
+            values: Vec::new(),
+            range: f64::NEG_INFINITY..f64::INFINITY,
+            loose: false,
+        });
+        &mut self.features[group]
+    }
+
+    fn add_number(&mut self, column: usize, aspect: Aspect, scale: Scale) -> &mut Feature {
+        let number = self.n_numbers;
+        self.n_numbers += 1;
+        let feature = self.add(column, aspect, 1, Codes::default());
+        (feature.number, feature.scale) = (Some(number), Some(scale));
+        feature
+    }
+
+    fn shapes(&mut self, column: usize, shapes: &[String], missing: bool, loose: bool) {
+        let codes: Codes = shapes.iter().cloned().zip(0..).collect();
+        let feature = self.add(column, Aspect::Shape, shapes.len() as u32, codes);
+        feature.may_miss(missing);
+        feature.loose = loose;
+    }
+}
+
+impl Feature {
+    /// Gives "missing" a place, where training rows missed the value.
+    fn may_miss(&mut self, missing: bool) {
+        if missing {
+            self.missing = self.size;
+            self.size += 1;
+        }
+    }
+
+    /// Gives something else a place, where training rows had it.
+    fn may_stray(&mut self, stray: bool) {
+        if stray {
+            self.other = self.size;
+            self.size += 1;
+        }
+    }
+}

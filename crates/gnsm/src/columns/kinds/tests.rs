@@ -1,0 +1,159 @@
+use super::*;
+use crate::table::TextCells;
+
+fn text_table(cells: &[impl AsRef<str>]) -> Table {
+    let mut text = TextCells::default();
+    for cell in cells {
+        text.push(cell.as_ref());
+    }
+    let columns = vec![Column { name: "c".into(), values: Values::Text(text) }];
+    Table { file: "f".into(), columns, lines: (2..2 + cells.len() as u64).collect(), rows_may_omit_columns: false }
+}
+
+fn named(name: &str, cells: &[impl AsRef<str>]) -> (Kind, String) {
+    let mut table = text_table(cells);
+    table.columns[0].name = name.into();
+    let rows: Vec<usize> = (0..cells.len()).collect();
+    let schema = learn_column(&table, &table.columns[0], &rows, None).expect("a kind");
+    (schema.kind, schema.reason)
+}
+
+fn kind_of(cells: &[impl AsRef<str>]) -> (Kind, String) {
+    named("c", cells)
+}
+
+#[test]
+fn few_whole_numbers_are_categories_and_many_are_numbers() {
+    assert!(matches!(kind_of(&["1", "2", "1", ""]).0, Kind::Categorical { missing: true, .. }));
+    let many: Vec<String> = (0..40).map(|i| (i * i).to_string()).collect();
+    assert!(matches!(kind_of(&many).0, Kind::Numeric { .. }));
+    assert!(matches!(kind_of(&["1.5", "2.5", "1.0"]).0, Kind::Numeric { .. }));
+    assert!(matches!(kind_of(&["007", "012", "003"]).0, Kind::Categorical { .. }));
+}
+
+#[test]
+fn one_stray_cell_does_not_lose_a_column_of_numbers() {
+    for stray in ["unknown", "12.5 apples", "as discussed"] {
+        let mut cells: Vec<String> = (0..1500).map(|i| format!("{}.5", i % 700)).collect();
+        cells[7] = stray.into();
+        let (kind, reason) = kind_of(&cells);
+        assert!(matches!(kind, Kind::Numeric { stray: true, missing: false, .. }), "{stray}: {kind:?}");
+        assert!(reason.ends_with("; 1 cell of another kind"), "{reason}");
+    }
+    for missing in ["n/a", "None", "-", "#N/A", "NA"] {
+        let mut cells: Vec<String> = (0..1500).map(|i| format!("{}.5", i % 700)).collect();
+        cells[7] = missing.into();
+        assert!(matches!(kind_of(&cells).0, Kind::Numeric { stray: false, missing: true, .. }), "{missing}");
+    }
+}
+
+#[test]
+fn money_and_european_numbers_are_numbers() {
+    let american: Vec<String> = (0..200).map(|i| format!("${},{:03}.50", i % 9 + 1, i)).collect();
+    assert!(matches!(kind_of(&american).0, Kind::Numeric { .. }));
+    let european: Vec<String> = (0..200).map(|i| format!("{}.{:03},50 €", i % 9 + 1, i)).collect();
+    let (kind, reason) = kind_of(&european);
+    assert!(matches!(&kind, Kind::Numeric { format, .. } if format.decimal_comma), "{kind:?}");
+    assert_eq!(reason, "numbers with a decimal comma with 200 distinct values");
+}
+
+#[test]
+fn row_numbers_and_keys_are_identifiers() {
+    let names: Vec<String> = (0..300).map(|i| format!("INV-{}", 100_231 + 7 * i)).collect();
+    let (kind, reason) = kind_of(&names);
+    assert_eq!(
+        kind,
+        Kind::Identifier { shapes: vec!["A-999999".into()], loose: false, missing: false, repeats: false }
+    );
+    assert_eq!(reason, "an identifier: 300 distinct values in 300 rows");
+    let numbers: Vec<String> = (1000..1300).filter(|i| i % 10 != 3).map(|i| i.to_string()).collect();
+    assert!(matches!(kind_of(&numbers).0, Kind::Identifier { .. }), "gaps do not matter");
+    let sparse: Vec<String> = (1..300u64).map(|i| (i * i * 97).to_string()).collect();
+    assert!(matches!(kind_of(&sparse).0, Kind::Numeric { .. }));
+    assert!(matches!(named("claim_id", &sparse).0, Kind::Identifier { .. }), "by its name");
+    // Two of 300 rows share a key.
+    let mut twice = names;
+    twice[5] = twice[6].clone();
+    assert!(matches!(kind_of(&twice).0, Kind::Identifier { repeats: true, .. }));
+    assert_eq!(named("Unnamed: 0", &["a", "b"]).0, Kind::Ignored);
+    assert_eq!(named("__index_level_0__", &["a", "b"]).0, Kind::Ignored);
+}
+
+#[test]
+fn an_all_unique_column_is_the_same_kind_at_any_size() {
+    for n in [50, 100, 200, 1000] {
+        let names: Vec<String> = (0..n).map(|i| format!("user{i}")).collect();
+        assert!(matches!(kind_of(&names).0, Kind::Identifier { .. }), "{n}");
+    }
+}
+
+#[test]
+fn codes_that_repeat_are_categories() {
+    let zips: Vec<String> = (0..600u64).map(|i| (10_000 + (i % 60) * 1_409).to_string()).collect();
+    assert!(matches!(kind_of(&zips).0, Kind::Categorical { .. }));
+    let ages: Vec<String> = (0..600).map(|i| (18 + i % 60).to_string()).collect();
+    assert!(matches!(kind_of(&ages).0, Kind::Numeric { .. }));
+    assert!(matches!(named("customer_id", &ages).0, Kind::Categorical { .. }), "by its name");
+}
+
+#[test]
+fn dates_are_dates() {
+    let days: Vec<String> = (0..400).map(|i| format!("{}/{}/2024", i % 12 + 1, i % 28 + 1)).collect();
+    let (kind, reason) = kind_of(&days);
+    let Kind::Date { format, parts, .. } = kind else { panic!("{kind:?}") };
+    assert_eq!((format, reason.as_str()), (DateFormat::MonthFirst, "dates, month first"));
+    let parts: Vec<DatePart> = parts.iter().map(|part| part.part).collect();
+    assert_eq!(parts, [DatePart::Weekday, DatePart::Day], "no times; one year is too short for months");
+    let times: Vec<String> = (0..400).map(|i| format!("{}:{:02} p.m.", i % 5 + 1, i % 60)).collect();
+    assert!(matches!(kind_of(&times).0, Kind::Date { format: DateFormat::TimeOfDay, .. }));
+    let seconds: Vec<String> = (0..400).map(|i| (1_709_622_600 + 61 * i).to_string()).collect();
+    assert!(matches!(kind_of(&seconds).0, Kind::Date { format: DateFormat::EpochSeconds, .. }));
+}
+
+#[test]
+fn a_date_far_outside_does_not_stretch_the_range() {
+    let mut days: Vec<String> = (0..400).map(|i| format!("2024-{:02}-{:02}", i % 12 + 1, i % 28 + 1)).collect();
+    days[3] = "1823-05-01".into();
+    let Kind::Date { range, .. } = kind_of(&days).0 else { panic!("a date") };
+    assert!(range[0] > 1_577_836_800.0, "2020 or later");
+    assert!(range[1] < 1_893_456_000.0, "2030 or earlier");
+}
+
+#[test]
+fn rare_categories_share_places_by_how_rare_they_are() {
+    // 600 suppliers: the i-th occurs about 2400/i times.
+    let cells: Vec<String> = (1..=600usize).flat_map(|i| vec![format!("S{i:04}"); (2400 / i).max(1)]).collect();
+    let Kind::Categorical { categories, rare, shapes, .. } = kind_of(&cells).0 else { panic!("categories") };
+    assert_eq!((categories.len(), rare.iter().map(Vec::len).sum::<usize>()), (500, 100));
+    assert_eq!(rare.len(), 1, "all of the last hundred occur four times: one place");
+    assert!(shapes.is_empty(), "few values occur once");
+    let mut singles: Vec<String> = cells;
+    singles.extend((0..300).map(|i| format!("T{i:04}")));
+    let Kind::Categorical { rare, shapes, .. } = kind_of(&singles).0 else { panic!("categories") };
+    assert_eq!(rare.iter().map(Vec::len).collect::<Vec<_>>(), [100, 300], "seen once comes last");
+    assert_eq!(shapes, ["A9999"]);
+}
+
+#[test]
+fn prose_is_text() {
+    let notes: Vec<String> = (0..60).map(|i| format!("called the customer {i} times about the late order")).collect();
+    assert!(matches!(kind_of(&notes).0, Kind::Text { .. }));
+}
+
+#[test]
+fn a_constant_number_is_watched_as_a_category() {
+    assert!(matches!(kind_of(&["2.5", "2.5"]).0, Kind::Categorical { .. }));
+    let (kind, reason) = kind_of(&["", "NA"]);
+    let none = Kind::Categorical { categories: vec![], rare: vec![], missing: true, shapes: vec![] };
+    assert_eq!((kind, reason.as_str()), (none, "every value is missing"));
+}
+
+#[test]
+fn forcing_words_to_be_numbers_names_one() {
+    let table = text_table(&["a", "b", "c"]);
+    let error = learn_column(&table, &table.columns[0], &[0, 1, 2], Some(KindChoice::Numeric)).expect_err("text");
+    assert_eq!(
+        error.to_string(),
+        "f, line 2, column `c`: no cell is a number, `a` for one is not; leave the kind of `c` open, or choose another"
+    );
+}

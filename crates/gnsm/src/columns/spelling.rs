@@ -1,0 +1,107 @@
+//! The shape of a code, and how near two spellings are.
+
+/// The shape of a text: `S4711` is `A9999`, `Berlin-Mitte` is `Aa-Aa`.
+///
+/// Letters become `A` or `a`, however many follow each other; digits become `9`, one for each; everything else stays.
+pub fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    for c in text.chars() {
+        let class = match c {
+            _ if c.is_numeric() => '9',
+            _ if c.is_uppercase() => 'A',
+            _ if c.is_alphabetic() => 'a',
+            _ => c,
+        };
+        if class == '9' || !matches!(class, 'A' | 'a') || !shape.ends_with(class) {
+            shape.push(class);
+        }
+    }
+    shape
+}
+
+/// A shape without the number of its digits, for columns whose numbers have any length: `INV-99` and `INV-100` are both `A-9`.
+pub fn loose_shape(text: &str) -> String {
+    let mut shape = shape(text);
+    while shape.contains("99") {
+        shape = shape.replace("99", "9");
+    }
+    shape
+}
+
+/// Letters that one typing error changes: replaced, left out, added, or two swapped (the restricted Damerau-Levenshtein distance).
+/// `None` where it is more than `most`.
+pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    let mut before = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        if row.iter().all(|steps| *steps > most) {
+            return None;
+        }
+        before = last;
+        last = row;
+    }
+    last.last().copied().filter(|steps| *steps <= most)
+}
+
+/// The nearest of some spellings: at most one error for each four letters, and no two equally near.
+pub fn nearest<'a>(text: &str, others: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let trimmed = text.trim();
+    let most = (trimmed.chars().count() / 4).clamp(1, 4);
+    let mut best: Option<(usize, &str)> = None;
+    let mut tied = false;
+    for other in others.filter(|other| *other != text) {
+        let limit = best.map_or(most, |(steps, _)| steps);
+        // A difference in blanks or in case alone is the nearest there is.
+        let steps = if other.trim().eq_ignore_ascii_case(trimmed) { Some(0) } else { distance(trimmed, other, limit) };
+        if let Some(steps) = steps {
+            tied = best.is_some_and(|(least, _)| steps == least);
+            best = Some((steps, other));
+        }
+    }
+    best.filter(|_| !tied && trimmed.chars().count() > 2).map(|(_, other)| other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_keep_what_codes_are_made_of() {
+        for (text, expected) in
+            [("12345", "99999"), ("S4711", "A9999"), ("ab-123", "a-999"), ("Gemany ", "Aa "), ("ABCDE", "A"), ("", "")]
+        {
+            assert_eq!(shape(text), expected);
+        }
+        assert_eq!(loose_shape("INV-100231"), "A-9");
+    }
+
+    #[test]
+    fn distances_count_typing_errors() {
+        assert_eq!(distance("Gemany", "Germany", 2), Some(1));
+        assert_eq!(distance("Gremany", "Germany", 2), Some(1));
+        assert_eq!(distance("birminghxm", "birmingham", 2), Some(1));
+        assert_eq!(distance("kitten", "sitting", 3), Some(3));
+        assert_eq!(distance("kitten", "sitting", 2), None);
+    }
+
+    #[test]
+    fn the_nearest_is_named_where_there_is_one() {
+        let countries = ["Germany", "France", "Norway"];
+        assert_eq!(nearest("Gemany", countries.into_iter()), Some("Germany"));
+        assert_eq!(nearest("germany ", countries.into_iter()), Some("Germany"));
+        assert_eq!(nearest("Peru", countries.into_iter()), None);
+        assert_eq!(nearest("cab", ["cat", "car"].into_iter()), None, "both are as near");
+    }
+}
