@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cells::Cells;
 use crate::columns::{Encoded, Layout};
 use crate::density::MixtureConfig;
 use crate::detectors::{
@@ -123,6 +124,8 @@ macro_rules! methods {
 }
 
 methods! {
+    /// A score made of cells: given the rest of the row, by themselves, and beside the nearest rows.
+    "cells": Cells(NoSettings) => Cells;
     /// Gumbel Noise Score Matching.
     "gnsm": Gnsm(GnsmConfig) => Gnsm;
     /// The surprise of each cell by itself.
@@ -210,7 +213,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Method>(&text).ok(), Some(method));
         }
         let problem = Method::named("nonsense").expect_err("no such method").to_string();
-        assert!(problem.starts_with("setting `method`: `nonsense` is not one of gnsm, "), "{problem}");
+        assert!(problem.starts_with("setting `method`: `nonsense` is not one of cells, gnsm, "), "{problem}");
         Ok(())
     }
 

@@ -14,6 +14,21 @@ pub trait Detector: Send + Sync {
     fn expected(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         None
     }
+
+    /// Whether rows that it was fitted on can be judged as if it had not been: whether the two functions below say anything.
+    fn leaves_out(&self) -> bool {
+        false
+    }
+
+    /// [`Detector::split`] of rows of the training table, each as if it had not been learned from.
+    fn split_left_out(&self, _rows: &Encoded) -> Option<Split> {
+        None
+    }
+
+    /// [`Detector::expected`] of rows of the training table, each as if it had not been learned from.
+    fn expected_left_out(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
+        None
+    }
 }
 
 /// What was expected in the cells of some rows, given the rest of each row.
@@ -23,6 +38,8 @@ pub struct Expected {
     pub ranges: Vec<[f32; 2]>,
     /// The probabilities of each group's categories, [rows, places of all groups].
     pub probabilities: Vec<f32>,
+    /// The probability of what was seen, [rows, cells]: of the category, or of a number at least as far out. Empty where the method cannot say.
+    pub seen: Vec<f32>,
 }
 
 /// Scores taken apart.

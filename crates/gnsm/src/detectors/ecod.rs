@@ -224,6 +224,7 @@ impl Detector for Ecod {
         Some(Expected {
             ranges: ranges.repeat(rows.n_rows()),
             probabilities: shares[self.layout.n_numbers()..].repeat(rows.n_rows()),
+            seen: Vec::new(),
         })
     }
 }

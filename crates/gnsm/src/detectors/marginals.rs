@@ -105,6 +105,7 @@ impl Detector for Marginals {
         Some(Expected {
             ranges: vec![[-2.0, 2.0]; rows.n_rows() * self.layout.n_numbers()],
             probabilities: shares[self.layout.n_numbers()..].repeat(rows.n_rows()),
+            seen: Vec::new(),
         })
     }
 }
@@ -129,7 +130,7 @@ mod tests {
         let expected = [(4.0f64 / 3.0).ln() + 2.0, 4.0f64.ln(), 5.0f64.ln(), 2.0 * 5.0f64.ln()];
         assert_eq!(detector.score(&queries), expected);
         assert_eq!(detector.split(&queries).parts(0), [2.0, (4.0f64 / 3.0).ln(), 0.0]);
-        let expected = Expected { ranges: vec![[-2.0, 2.0]], probabilities: vec![0.75, 0.25, 0.0, 1.0] };
+        let expected = Expected { ranges: vec![[-2.0, 2.0]], probabilities: vec![0.75, 0.25, 0.0, 1.0], seen: vec![] };
         assert_eq!(detector.expected(&queries.select(&[0]), &[true; 3]), Some(expected));
         Ok(())
     }
