@@ -46,7 +46,8 @@ impl Bins {
         let deviation = if deviation > 0.0 { deviation } else { 1.0 };
         let [low, q1, q3, high] = [OUTSIDE, 0.25, 0.75, 1.0 - OUTSIDE].map(|share| quantile(values, share));
         let scale = if q3 > q1 { (q3 - q1) / 1.349 } else { deviation };
-        let gap = values.windows(2).map(|pair| f64::from(pair[1].0) - f64::from(pair[0].0)).fold(f64::INFINITY, f64::min);
+        let gap =
+            values.windows(2).map(|pair| f64::from(pair[1].0) - f64::from(pair[0].0)).fold(f64::INFINITY, f64::min);
         let step = if gap.is_finite() { gap.max(FINEST * scale) } else { scale };
         let excess = [
             mean_excess(values.iter().map(|(x, count)| (low - f64::from(*x), *count))).max(step),

@@ -94,16 +94,16 @@ impl<'a> View<'a> {
                 continue;
             }
             let given = self.ask(cell);
-            let evidence = &mut self.evidence[cell * KINDS..][..KINDS];
-            evidence[NEAR] = self.differences[cell] as f32;
-            evidence[LOCAL] = (self.differences[cell] / scale) as f32;
-            evidence[GIVEN_THE_REST] = self.surprise(cell, given, &self.scratch.mixed, given.missing) as f32;
+            let mut evidence = [f64::NAN; KINDS];
+            evidence[GIVEN_THE_REST] = self.surprise(cell, given, &self.scratch.mixed, given.missing);
+            evidence[NEAR] = self.differences[cell];
+            evidence[LOCAL] = self.differences[cell] / scale;
             if columns[cell].bins.is_none() {
                 let own = membership.counted.then_some(self.slots[cell] == MISSING);
-                let missing = if columns[cell].missing.is_some() { columns[cell].missing_share(own) } else { 0.0 };
-                self.evidence[cell * KINDS + ALONE] =
-                    self.surprise(cell, given, &self.scratch.prior, missing) as f32;
+                let missing = columns[cell].missing.map_or(0.0, |_| columns[cell].missing_share(own));
+                evidence[ALONE] = self.surprise(cell, given, &self.scratch.prior, missing);
             }
+            self.evidence[cell * KINDS..][..KINDS].copy_from_slice(&evidence.map(|value| value as f32));
             if let Some(odd) = odd.as_deref_mut() {
                 odd[cell] = self.odd(cell, given);
             }
@@ -131,7 +131,11 @@ impl<'a> View<'a> {
         if let Some(missing) = column.missing {
             probabilities[missing as usize] = given.missing as f32;
         }
-        if self.slots[cell] == NOTHING { 0.0 } else { self.seen(cell, given, &self.scratch.mixed, given.missing) as f32 }
+        if self.slots[cell] == NOTHING {
+            0.0
+        } else {
+            self.seen(cell, given, &self.scratch.mixed, given.missing) as f32
+        }
     }
 
     /// A number's range, and the probability of one that is at least as far out.
@@ -153,7 +157,8 @@ impl<'a> View<'a> {
         let (column, target) = (&self.cells.columns[cell], &self.cells.targets[cell]);
         let slot = self.slots[cell];
         let counted = self.membership.counted && slot != NOTHING;
-        let own = (counted && (slot as usize) < column.n_slots()).then(|| (slot as usize, column.leave_out(slot as usize)));
+        let own =
+            (counted && (slot as usize) < column.n_slots()).then(|| (slot as usize, column.leave_out(slot as usize)));
         target.fill(column, &self.slots, own, &mut self.scratch);
         let missing = target.missing(column, &self.slots, cell, counted);
         Given { missing, slot: own.map_or(slot, |(_, left_out)| left_out.slot as u16) }

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::Cells;
 use super::bins::{Bins, tame};
 use super::column::{Column, LeftOut, MOST_SLOTS, NOTHING};
 use super::evidence::{KINDS, View};
@@ -11,7 +12,6 @@ use super::pool::{Scratch, Target};
 use super::sample::{Membership, Sample};
 use super::tail::Tail;
 use super::weights::{HeldOut, best_share};
-use super::Cells;
 use crate::columns::{Encoded, Layout};
 use crate::error::{Error, Result};
 
@@ -36,7 +36,8 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     }
     let sample = Sample::new(all, layout.n_cells());
     let columns = columns(layout, &sample);
-    let slots: Vec<Vec<u16>> = (0..layout.n_cells()).into_par_iter().map(|cell| slots(&columns, cell, &sample.rows)).collect();
+    let slots: Vec<Vec<u16>> =
+        (0..layout.n_cells()).into_par_iter().map(|cell| slots(&columns, cell, &sample.rows)).collect();
     let learner = Learner { columns: &columns, slots: &slots, sample: &sample };
     let targets = (0..columns.len()).into_par_iter().map(|cell| learner.target(cell)).collect();
     let references = References::learn(layout, &columns, &sample);
@@ -51,10 +52,12 @@ fn columns(layout: &Layout, sample: &Sample) -> Vec<Column> {
     let rows = || sample.counts.iter().enumerate().map(|(row, copies)| (row, *copies));
     let number = |number: usize| {
         let numbers = rows().map(|(row, copies)| (sample.rows.numbers(row)[number], copies));
-        let mut values: Vec<(f32, u32)> = numbers.filter(|(x, _)| !x.is_nan()).map(|(x, copies)| (tame(x), copies)).collect();
+        let mut values: Vec<(f32, u32)> =
+            numbers.filter(|(x, _)| !x.is_nan()).map(|(x, copies)| (tame(x), copies)).collect();
         values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let repeated = values.chunk_by(|a, b| a.0 == b.0);
-        let distinct: Vec<(f32, u32)> = repeated.map(|same| (same[0].0, same.iter().map(|(_, copies)| copies).sum())).collect();
+        let distinct: Vec<(f32, u32)> =
+            repeated.map(|same| (same[0].0, same.iter().map(|(_, copies)| copies).sum())).collect();
         let (bins, counts) = Bins::learn(&distinct).unzip();
         Column::number(bins, counts.unwrap_or_default())
     };
@@ -188,10 +191,14 @@ fn tails_of(cells: &Cells, sample: &Sample) -> Vec<Tail> {
     let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
     let rows = sample.rows.select(&chosen);
     let own = Membership { counted: true, calibrated: true, references: true };
-    let evidence: Vec<Vec<f32>> = super::map_rows(&rows, || View::new(cells), |view, codes, numbers| {
-        view.look(codes, numbers, own, None);
-        view.evidence().to_vec()
-    });
+    let evidence: Vec<Vec<f32>> = super::map_rows(
+        &rows,
+        || View::new(cells),
+        |view, codes, numbers| {
+            view.look(codes, numbers, own, None);
+            view.evidence().to_vec()
+        },
+    );
     let tail = |kind: usize| {
         let cells = evidence.iter().zip(&sample.calibrated).map(|(row, (_, copies))| (f64::from(row[kind]), *copies));
         Tail::learn(cells.filter(|(evidence, _)| !evidence.is_nan()).collect())

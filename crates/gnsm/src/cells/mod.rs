@@ -81,17 +81,21 @@ impl Cells {
 
     fn split_rows(&self, rows: &Encoded, left_out: bool) -> Split {
         let n_cells = self.layout.n_cells();
-        let split = map_rows(rows, || View::new(self), |view, codes, numbers| {
-            let mut parts = vec![0.0; n_cells];
-            view.look(codes, numbers, self.membership(codes, numbers, left_out), Some(&mut parts));
-            let (score, total) = (view.score(), parts.iter().sum::<f64>());
-            if total > 0.0 {
-                parts.iter_mut().for_each(|part| *part *= score / total);
-                (0.0, parts)
-            } else {
-                (score, parts)
-            }
-        });
+        let split = map_rows(
+            rows,
+            || View::new(self),
+            |view, codes, numbers| {
+                let mut parts = vec![0.0; n_cells];
+                view.look(codes, numbers, self.membership(codes, numbers, left_out), Some(&mut parts));
+                let (score, total) = (view.score(), parts.iter().sum::<f64>());
+                if total > 0.0 {
+                    parts.iter_mut().for_each(|part| *part *= score / total);
+                    (0.0, parts)
+                } else {
+                    (score, parts)
+                }
+            },
+        );
         let base = split.iter().map(|(base, _)| *base).collect();
         Split { base, parts: split.into_iter().flat_map(|(_, parts)| parts).collect(), n_cells }
     }
@@ -129,10 +133,14 @@ impl Cells {
 
 impl Detector for Cells {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
-        map_rows(rows, || View::new(self), |view, codes, numbers| {
-            view.look(codes, numbers, Membership::default(), None);
-            view.score()
-        })
+        map_rows(
+            rows,
+            || View::new(self),
+            |view, codes, numbers| {
+                view.look(codes, numbers, Membership::default(), None);
+                view.score()
+            },
+        )
     }
 
     fn split(&self, rows: &Encoded) -> Split {

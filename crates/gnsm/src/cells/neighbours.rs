@@ -7,7 +7,7 @@
 
 use super::column::Column;
 use super::sample::{Sample, hash_row};
-use crate::columns::{ABSENT, Encoded, Layout};
+use crate::columns::{ABSENT, Layout};
 use crate::math::simd;
 
 /// How many neighbours a row has.
@@ -55,16 +55,18 @@ impl References {
         let chosen: Vec<usize> = sample.references.iter().map(|(row, _)| *row).collect();
         let rows = sample.rows.select(&chosen);
         let all = 0..rows.n_rows();
-        let codes = (0..layout.n_groups()).flat_map(|group| all.clone().map(|row| rows.codes(row)[group]).collect::<Vec<_>>());
-        let numbers =
-            (0..layout.n_numbers()).flat_map(|number| all.clone().map(|row| rows.numbers(row)[number]).collect::<Vec<_>>());
+        let codes =
+            (0..layout.n_groups()).flat_map(|group| all.clone().map(|row| rows.codes(row)[group]).collect::<Vec<_>>());
+        let numbers = (0..layout.n_numbers())
+            .flat_map(|number| all.clone().map(|row| rows.numbers(row)[number]).collect::<Vec<_>>());
         let copies = sample.references.iter().map(|(_, copies)| *copies).collect();
         let (codes, numbers) = (codes.collect(), numbers.collect());
         let mut references = Self::new(layout, columns, codes, numbers, copies, vec![0.0; rows.n_rows()]);
         let scales = super::map_rows(&rows, Vec::new, |sums, codes, numbers| {
             references.nearest(columns, codes, numbers, Some(hash_row(codes, numbers)), sums).mean_square() as f32
         });
-        references.set_scales(scales);
+        references.mean_scale = mean(&scales, &references.copies);
+        references.scales = scales;
         references
     }
 
@@ -85,36 +87,16 @@ impl References {
         let constant = codes.chunks_exact(n_rows.max(1));
         let constant = constant.map(|codes| codes.iter().all(|code| *code == codes[0]).then(|| codes[0])).collect();
         let standardised = numbers.chunks_exact(n_rows.max(1)).zip(of_numbers);
-        let standardised = standardised.flat_map(|(numbers, column)| numbers.iter().map(|x| standard(column, *x))).collect();
+        let standardised =
+            standardised.flat_map(|(numbers, column)| numbers.iter().map(|x| standard(column, *x))).collect();
         let hash = |row: usize| {
-            let of_row = |values: &mut dyn Iterator<Item = u32>| values.skip(row).step_by(n_rows).collect::<Vec<u32>>();
-            let codes = of_row(&mut codes.iter().copied());
-            let numbers = numbers.iter().skip(row).step_by(n_rows).copied().collect::<Vec<f32>>();
+            let codes: Vec<u32> = codes.iter().skip(row).step_by(n_rows).copied().collect();
+            let numbers: Vec<f32> = numbers.iter().skip(row).step_by(n_rows).copied().collect();
             hash_row(&codes, &numbers)
         };
         let hashes = (0..n_rows).map(hash).collect();
-        let scales_of_rows = vec![0.0; n_rows];
-        let mut references = Self {
-            scales: scales_of_rows,
-            hashes,
-            standardised,
-            costs,
-            constant,
-            half_costs,
-            mean_scale: 0.0,
-            codes,
-            numbers,
-            copies,
-        };
-        references.set_scales(scales);
-        references
-    }
-
-    fn set_scales(&mut self, scales: Vec<f32>) {
-        let total: f64 = self.copies.iter().map(|copies| f64::from(*copies)).sum();
-        let weighted = scales.iter().zip(&self.copies).map(|(scale, copies)| f64::from(*scale) * f64::from(*copies));
-        self.mean_scale = if total > 0.0 { weighted.sum::<f64>() / total } else { 0.0 };
-        self.scales = scales;
+        let mean_scale = mean(&scales, &copies);
+        Self { codes, numbers, copies, scales, hashes, standardised, costs, constant, half_costs, mean_scale }
     }
 
     fn len(&self) -> usize {
@@ -251,6 +233,13 @@ fn standard(column: &Column, x: f32) -> f32 {
     }
 }
 
+/// The mean over all copies.
+fn mean(scales: &[f32], copies: &[u32]) -> f64 {
+    let total: f64 = copies.iter().map(|copies| f64::from(*copies)).sum();
+    let sum: f64 = scales.iter().zip(copies).map(|(scale, copies)| f64::from(*scale) * f64::from(*copies)).sum();
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
 fn cost(half_costs: &[f32], code: u32) -> f32 {
     let new = half_costs.len() - 1;
     half_costs[(code as usize).min(new)]
@@ -271,15 +260,46 @@ fn half_costs(column: &Column) -> Vec<f32> {
     shares.iter().map(|share| (0.5 * surprise(share) / entropy.max(LEAST_ENTROPY)) as f32).collect()
 }
 
-/// All rows of the references, for tests.
 #[cfg(test)]
-pub(super) fn as_rows(references: &References, layout: &Layout) -> Encoded {
-    let n_rows = references.len();
-    let codes = (0..n_rows).flat_map(|row| (0..layout.n_groups()).map(move |group| (group, row)));
-    let numbers = (0..n_rows).flat_map(|row| (0..layout.n_numbers()).map(move |number| (number, row)));
-    Encoded::new(
-        n_rows,
-        codes.map(|(group, row)| references.codes[group * n_rows + row]).collect(),
-        numbers.map(|(number, row)| references.numbers[number * n_rows + row]).collect(),
-    )
+mod tests {
+    use super::*;
+    use crate::columns::{Encoded, UNSEEN};
+
+    /// Against all distances, written out.
+    #[test]
+    fn differences_are_those_to_the_five_nearest() {
+        let nan = f32::NAN;
+        let layout = Layout::new(1, vec![3, 1]);
+        let mut codes: Vec<u32> = (0..60).flat_map(|row| [row * row % 3, 0]).collect();
+        let mut numbers: Vec<f32> = (0..60).map(|row| (row * 7 % 23) as f32 / 5.0 - 2.0).collect();
+        (numbers[7], codes[2 * 9]) = (nan, 2);
+        let rows = Encoded::new(60, codes, numbers);
+        let cells = super::super::fit::fit(&layout, &rows).expect("a fit");
+        let (columns, references) = (&cells.columns, &cells.references);
+        let apart = |a: (&[u32], &[f32]), b: (&[u32], &[f32])| {
+            let number = f64::from(standard(&columns[0], a.1[0]) - standard(&columns[0], b.1[0])).powi(2);
+            let group = |group: usize| {
+                let half = |code: u32| f64::from(cost(&references.half_costs[group], code));
+                if a.0[group] == b.0[group] { 0.0 } else { half(a.0[group]) + half(b.0[group]) }
+            };
+            [number, group(0), group(1)]
+        };
+        let queries = [(vec![1, 0], vec![0.3]), (vec![UNSEEN, UNSEEN], vec![nan])];
+        let queries = queries.iter().map(|(codes, numbers)| (codes.as_slice(), numbers.as_slice(), None));
+        let known = (0..60).map(|row| (rows.codes(row), rows.numbers(row), Some(row)));
+        for (codes, numbers, left_out) in queries.chain(known) {
+            let others = (0..60).filter(|row| Some(*row) != left_out);
+            let mut all: Vec<[f64; 3]> =
+                others.map(|row| apart((codes, numbers), (rows.codes(row), rows.numbers(row)))).collect();
+            all.sort_by(|a, b| a.iter().sum::<f64>().total_cmp(&b.iter().sum()));
+            let expected: f64 = all[..5].iter().flatten().sum::<f64>() / 5.0;
+            let hash = left_out.map(|_| hash_row(codes, numbers));
+            let nearest = references.nearest(columns, codes, numbers, hash, &mut Vec::new());
+            let mut differences = [0.0; 3];
+            references.differences(columns, codes, numbers, &nearest, &mut differences);
+            let total: f64 = differences.iter().sum();
+            assert!((total - expected).abs() < 1e-4 * expected.max(1.0), "{codes:?}: {total} and {expected}");
+            assert!((nearest.mean_square() - total).abs() < 1e-4 * expected.max(1.0));
+        }
+    }
 }

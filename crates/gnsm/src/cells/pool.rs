@@ -58,7 +58,8 @@ impl Target {
         simd(
             #[inline(always)]
             || {
-                let largest = pool.iter().fold(0.0f32, |largest, value| if *value > largest { *value } else { largest });
+                let largest =
+                    pool.iter().fold(0.0f32, |largest, value| if *value > largest { *value } else { largest });
                 for (pool, prior) in pool.iter_mut().zip(prior.iter()) {
                     *pool = prior * exp(*pool - largest);
                 }

@@ -57,7 +57,8 @@ pub(super) struct Sample {
 impl Sample {
     pub fn new(all: &Encoded, n_cells: usize) -> Self {
         let (distinct, counts) = all.counted();
-        let hashes: Vec<u64> = (0..distinct.n_rows()).map(|row| hash_row(distinct.codes(row), distinct.numbers(row))).collect();
+        let hashes: Vec<u64> =
+            (0..distinct.n_rows()).map(|row| hash_row(distinct.codes(row), distinct.numbers(row))).collect();
         let keys = |row: usize| {
             let hash = hashes[row];
             (0..counts[row] as u64).map(move |copy| copy_key(hash, copy))

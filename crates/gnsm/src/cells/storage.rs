@@ -37,8 +37,12 @@ impl Cells {
         tensors.put("edges", bins.iter().flat_map(|bins| bins.edges.iter().copied()).collect::<Vec<f32>>());
         tensors.put("knots", bins.iter().flat_map(|bins| bins.knots.iter().flatten().copied()).collect::<Vec<f32>>());
         tensors.put("ends", bins.iter().flat_map(|bins| bins.ends).collect::<Vec<f32>>());
-        tensors.put("scales", bins.iter().flat_map(|bins| bins.moments.into_iter().chain(bins.excess)).collect::<Vec<f64>>());
-        let counts = |columns: &[Column]| columns.iter().flat_map(|column| column.counts.iter().copied()).collect::<Vec<u32>>();
+        tensors.put(
+            "scales",
+            bins.iter().flat_map(|bins| bins.moments.into_iter().chain(bins.excess)).collect::<Vec<f64>>(),
+        );
+        let counts =
+            |columns: &[Column]| columns.iter().flat_map(|column| column.counts.iter().copied()).collect::<Vec<u32>>();
         tensors.put("bin_counts", counts(of_numbers));
         tensors.put("category_counts", counts(of_groups));
         tensors.put("missing", of_groups.iter().map(|column| column.n_missing).collect());
@@ -50,7 +54,10 @@ impl Cells {
         tensors.put("priors", links().map(|link| link.prior_rows).collect());
         tensors.put("weights", links().map(|link| link.weight).collect());
         tensors.put("starts", links().flat_map(|link| link.starts.iter().copied()).collect::<Vec<u32>>());
-        tensors.put("pair_slots", links().flat_map(|link| link.slots.iter().map(|slot| u32::from(*slot))).collect::<Vec<u32>>());
+        tensors.put(
+            "pair_slots",
+            links().flat_map(|link| link.slots.iter().map(|slot| u32::from(*slot))).collect::<Vec<u32>>(),
+        );
         tensors.put("pair_counts", links().flat_map(|link| link.counts.iter().copied()).collect::<Vec<u32>>());
         tensors.put("pair_missing", links().flat_map(|link| link.missing.iter().copied()).collect::<Vec<u32>>());
 
@@ -155,7 +162,8 @@ fn load_targets(columns: &[Column], tensors: &mut Tensors) -> Checked<Vec<Target
     let pairs_of = pieces(starts_of.iter().map(|range| starts[range.end - 1] as usize));
     let pair_slots: Vec<u32> = tensors.take("pair_slots", end(&pairs_of))?;
     let pair_counts: Vec<u32> = tensors.take("pair_counts", end(&pairs_of))?;
-    let can_miss = of_target.iter().zip(columns).flat_map(|(links, column)| links.clone().map(|_| column.missing.is_some()));
+    let can_miss =
+        of_target.iter().zip(columns).flat_map(|(links, column)| links.clone().map(|_| column.missing.is_some()));
     let missing_of = pieces(can_miss.enumerate().map(|(link, can_miss)| if can_miss { slots_of(link) } else { 0 }));
     let pair_missing: Vec<u32> = tensors.take("pair_missing", end(&missing_of))?;
     let mut targets = Vec::new();
@@ -201,8 +209,8 @@ fn load_references(layout: &Layout, columns: &[Column], tensors: &mut Tensors) -
     let bits: Vec<u32> = tensors.take("reference_numbers", n_rows * layout.n_numbers())?;
     let numbers: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
     let scales: Vec<f32> = tensors.take("reference_scales", n_rows)?;
-    if numbers.iter().any(|number| number.is_infinite()) || scales.iter().any(|scale| *scale < 0.0) {
-        return Err("the numbers of a reference row are not usable".into());
+    if scales.iter().any(|scale| *scale < 0.0) {
+        return Err("tensor `reference_scales` holds what is not a squared distance".into());
     }
     let references = References::new(layout, columns, codes, numbers, copies, scales);
     if references.are_ordered() { Ok(references) } else { Err("the reference rows are not in order".into()) }
@@ -216,7 +224,8 @@ fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Checked<Vec<Tail>> {
     let nats: Vec<f64> = tensors.take("tail_nats", end(&knots))?;
     let tops: Vec<f64> = tensors.take("tail_tops", TOP * n_tails)?;
     let tail = |(index, knots): (usize, Range<usize>)| {
-        let tail = Tail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: fixed(&tops[TOP * index..]) };
+        let tail =
+            Tail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: fixed(&tops[TOP * index..]) };
         if tail.is_usable() { Ok(tail) } else { Err("the curve of a tail is not usable".into()) }
     };
     knots.into_iter().enumerate().map(tail).collect()

@@ -119,7 +119,11 @@ mod tests {
             // Left out: one less that is at least as large, of one less.
             if i < 100 {
                 let expected = counting(f64::from(100 - i), 99.0);
-                assert!((tail.nats(f64::from(i), true) - expected).abs() < 0.03, "{i}: {}", tail.nats(f64::from(i), true));
+                assert!(
+                    (tail.nats(f64::from(i), true) - expected).abs() < 0.03,
+                    "{i}: {}",
+                    tail.nats(f64::from(i), true)
+                );
             }
         }
         // The top five are 96 to 100, with a mean excess of 2: ln(101/6) + (104 − 96)/2.

@@ -104,7 +104,8 @@ impl HeldOut {
         let mut weights = vec![(2.0 / n.max(1) as f64).min(1.0); n];
         for _ in 0..MOST_STEPS {
             let (value, slope, curvature) = self.derivatives(&weights);
-            let is_free = |d: usize| !(weights[d] <= 0.0 && slope[d] <= 0.0 || weights[d] >= LARGEST && slope[d] >= 0.0);
+            let is_free =
+                |d: usize| !(weights[d] <= 0.0 && slope[d] <= 0.0 || weights[d] >= LARGEST && slope[d] >= 0.0);
             let free: Vec<usize> = (0..n).filter(|d| is_free(*d)).collect();
             let Some(step) = newton_step(&slope, &curvature, &free, n) else { break };
             let promised: f64 = free.iter().zip(&step).map(|(d, step)| slope[*d] * step).sum();
@@ -218,4 +219,69 @@ pub(super) fn best_share(likelihoods: &[(f64, f64, f64)]) -> f64 {
         share = (second + 1.0) / (total + 2.0);
     }
     share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held_out() -> HeldOut {
+        let mut held_out = HeldOut::new(3);
+        let noise = |i: usize| ((i * 7919 + 13) % 101) as f32 / 101.0;
+        for row in 0..40 {
+            let values = 3 * row..3 * row + 3;
+            held_out.priors.extend(values.clone().map(|value| 0.1 + 0.2 * noise(value)));
+            held_out.lifts.extend((0..9).map(|i| 3.0 * noise(9 * row + i) * f32::from(i % 4 != 0)));
+            let own = (row % 5 > 0).then_some(3 * row + row % 2);
+            let spoken: f64 = held_out.priors[values.clone()].iter().map(|p| f64::from(*p)).sum();
+            held_out.rows.push(Row { values, own, rest: 1.0 - spoken, copies: 1.0 + (row % 3) as f64 });
+        }
+        held_out
+    }
+
+    #[test]
+    fn slopes_and_curvatures_agree_with_finite_differences() {
+        let held_out = held_out();
+        let weights = vec![0.3, 0.9, 0.1];
+        let (value, slope, curvature) = held_out.derivatives(&weights);
+        assert!((value - held_out.value(&weights)).abs() < 1e-9);
+        let at = |d: usize, by: f64| {
+            let mut weights = weights.clone();
+            weights[d] += by;
+            weights
+        };
+        let h = 1e-5;
+        for d in 0..3 {
+            let difference = (held_out.value(&at(d, h)) - held_out.value(&at(d, -h))) / (2.0 * h);
+            assert!((slope[d] - difference).abs() < 1e-5, "{} and {difference}", slope[d]);
+            let (up, down) = (held_out.derivatives(&at(d, h)).1, held_out.derivatives(&at(d, -h)).1);
+            for e in 0..3 {
+                let difference = (down[e] - up[e]) / (2.0 * h);
+                assert!((curvature[d * 3 + e] - difference).abs() < 1e-4, "{d} {e}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_weight_near_the_best_ones_is_better() {
+        let held_out = held_out();
+        let best = held_out.best_weights();
+        let value = held_out.value(&best);
+        for d in 0..3 {
+            for by in [-0.01, 0.01] {
+                let mut weights = best.clone();
+                weights[d] = (weights[d] + by).clamp(0.0, LARGEST);
+                assert!(held_out.value(&weights) <= value + 1e-4, "{best:?}, {d} by {by}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_share_of_a_mixture_predicts_best() {
+        let likelihoods: Vec<(f64, f64, f64)> =
+            (0..200).map(|i| (0.3, if i % 4 == 0 { 0.05 } else { 0.6 }, 1.0)).collect();
+        let share = best_share(&likelihoods);
+        let value = |share: f64| likelihoods.iter().map(|(a, b, _)| ((1.0 - share) * a + share * b).ln()).sum::<f64>();
+        assert!(value(share) >= value(share + 0.02) - 0.05 && value(share) >= value(share - 0.02) - 0.05, "{share}");
+    }
 }
