@@ -46,6 +46,11 @@ impl Target {
                 prior[column.n_slots()] = left_out.new as f32;
             }
         }
+        if self.links.is_empty() {
+            pool.clone_from(prior);
+            mixed.clone_from(prior);
+            return;
+        }
         pool.clear();
         pool.resize(prior.len(), 0.0);
         match own {
