@@ -46,6 +46,8 @@ pub struct Arguments {
 pub enum Command {
     /// Make a small example table and run detect on it.
     Demo(DemoArguments),
+    /// Show what each column of a file is taken for, and why.
+    Columns(Box<ColumnsArguments>),
     /// Show the oddest rows of a file, with reasons.
     Detect(Box<DetectArguments>),
     /// Learn what is usual in a file, and keep it as a model.
@@ -111,6 +113,26 @@ pub struct DetectArguments {
     /// What is fitted.
     #[command(flatten)]
     pub method: MethodArguments,
+}
+
+/// Arguments of `columns`.
+#[derive(Debug, Args)]
+pub struct ColumnsArguments {
+    /// The table; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Write the kinds to a schema file. Edit it, and give it back with --schema.
+    #[arg(long, short, value_name = "SCHEMA", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub read: ReadArguments,
+    /// What the columns are.
+    #[command(flatten)]
+    pub columns: ColumnArguments,
 }
 
 /// Arguments of `fit`.
@@ -314,10 +336,11 @@ pub struct ManArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flags on rows")]
 pub struct RuleArguments {
-    /// Flag rows with a p-value of at most C. On average, a share C of the usual rows is then flagged [default: 0.01].
+    /// Flag rows with a p-value of at most C. On average, a share C of the usual rows is then flagged [default of score: 0.01].
     #[arg(long, value_name = "C", group = "rule")]
     pub contamination: Option<f64>,
-    /// Flag as many rows as possible while at most a share Q of them are expected to be false alarms.
+    /// Flag as many rows as possible while at most a share Q of them are expected to be false alarms [default of
+    /// detect: 0.1].
     #[arg(long, value_name = "Q", group = "rule")]
     pub fdr: Option<f64>,
     /// Flag rows with a score of at least T.
@@ -334,10 +357,16 @@ impl RuleArguments {
 
     /// The rule, checked.
     pub fn rule(&self) -> Result<Rule> {
-        let rule = match (self.threshold, self.fdr) {
-            (Some(score), _) => Rule::Threshold(score),
-            (_, Some(part)) => Rule::Fdr(part),
-            _ => Rule::Contamination(self.contamination.unwrap_or(Self::CONTAMINATION)),
+        self.rule_or(Rule::Contamination(Self::CONTAMINATION))
+    }
+
+    /// The rule, checked; `default` if none was asked for.
+    pub fn rule_or(&self, default: Rule) -> Result<Rule> {
+        let rule = match (self.threshold, self.fdr, self.contamination) {
+            (Some(score), _, _) => Rule::Threshold(score),
+            (_, Some(part), _) => Rule::Fdr(part),
+            (_, _, Some(part)) => Rule::Contamination(part),
+            _ => default,
         };
         rule.validate()?;
         Ok(rule)
@@ -424,6 +453,21 @@ pub struct ColumnArguments {
     /// Treat these columns as numbers.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub numeric: Vec<String>,
+    /// Take these columns for dates or times.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub date: Vec<String>,
+    /// Take these columns for dates that begin with the day, such as 5/3/2024 for the fifth of March.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub day_first: Vec<String>,
+    /// Take these columns for dates that begin with the month.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub month_first: Vec<String>,
+    /// Take these columns for identifiers. They are not scored, but repeats and odd shapes are.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub identifier: Vec<String>,
+    /// Take these columns for free text. Only its length is scored.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub text: Vec<String>,
     /// A TOML file that says what the columns are: `label = "NAME"` at the top, and under `[columns]` lines such as `NAME = "numeric"`
     /// (or `"categorical"`, `"ignore"`).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -438,6 +482,16 @@ impl ColumnArguments {
             (&self.ignore, KindChoice::Ignore),
             (&self.categorical, KindChoice::Categorical),
             (&self.numeric, KindChoice::Numeric),
+            (&self.date, KindChoice::Date),
+            (&self.day_first, KindChoice::DayFirst),
+            (&self.month_first, KindChoice::MonthFirst),
+            (&self.identifier, KindChoice::Identifier),
+            (&self.text, KindChoice::Text),
+            (&self.date, KindChoice::Date),
+            (&self.day_first, KindChoice::DayFirst),
+            (&self.month_first, KindChoice::MonthFirst),
+            (&self.identifier, KindChoice::Identifier),
+            (&self.text, KindChoice::Text),
         ] {
             for name in names {
                 choices.choose(name, kind)?;

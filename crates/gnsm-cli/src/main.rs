@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use commands::{Outcome, bench, completions, demo, detect, explain, fit, inspect, man, mask, score};
+use commands::{Outcome, bench, columns, completions, demo, detect, explain, fit, inspect, man, mask, score};
 use console::Console;
 
 fn main() -> ExitCode {
@@ -47,6 +47,7 @@ fn run(arguments: Arguments) -> Result<Outcome> {
     let console = Console::new(arguments.quiet);
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments, console),
+        Command::Columns(arguments) => columns::run(&arguments, console),
         Command::Detect(arguments) => detect::run(&arguments, console),
         Command::Fit(arguments) => fit::run(&arguments, console),
         Command::Score(arguments) => score::run(&arguments, console),

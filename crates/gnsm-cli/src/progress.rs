@@ -140,31 +140,33 @@ impl Drop for RowCounter {
 
 /// The name of a column's kind.
 pub fn kind_name(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::Categorical { .. } => "categorical",
-        Kind::Numeric { .. } => "numeric",
-        Kind::Ignored => "ignored",
-    }
+    kind.name()
+}
+
+/// Whether a column does not enter the score, but for its checks.
+fn is_left_out(kind: &Kind) -> bool {
+    matches!(kind, Kind::Ignored | Kind::Identifier { .. } | Kind::Text { .. })
 }
 
 /// What was decided about each column, and why.
-fn decisions(schema: &Schema, label: Option<&str>) -> String {
+pub fn decisions(schema: &Schema, label: Option<&str>) -> String {
     let line = |column: &ColumnSchema| {
         let kind = Cell::new(kind_name(&column.kind));
         vec![Cell::new(display::cell(&column.name, 40)), kind, Cell::new(display::cell(&column.reason, 100))]
     };
     let few = schema.columns.len() <= LISTED_COLUMNS;
-    let listed = schema.columns.iter().filter(|column| few || column.kind == Kind::Ignored).take(LISTED_COLUMNS);
+    let listed = schema.columns.iter().filter(|column| few || is_left_out(&column.kind)).take(LISTED_COLUMNS);
     let mut rows: Vec<Vec<Cell>> = listed.map(line).collect();
     if let Some(label) = label {
         rows.push(vec![Cell::new(display::cell(label, 40)), Cell::new("label"), Cell::new("not learned from")]);
     }
     let mut text = display::columns(Place::Error, left(["column", "kind", "why"]), rows);
     if !few {
-        let numeric = schema.used().filter(|column| matches!(column.kind, Kind::Numeric { .. })).count();
-        let categorical = schema.used().count() - numeric;
-        let (categorical, numeric) = (count(categorical as u64), count(numeric as u64));
-        let _ = writeln!(text, "  … {categorical} are categorical and {numeric} numeric");
+        let counted = ["categorical", "numeric", "date", "time", "text"].map(|name| {
+            let n = schema.used().filter(|column| kind_name(&column.kind) == name).count();
+            (n > 0).then(|| format!("{} {name}", count(n as u64)))
+        });
+        let _ = writeln!(text, "  … of the others {}", counted.into_iter().flatten().collect::<Vec<_>>().join(", "));
     }
     text
 }
@@ -176,6 +178,9 @@ fn split(report: &FitReport) -> String {
         0 => String::new(),
         n => format!("; {} left out", plural(n, "labelled anomaly").replace("anomalys", "anomalies")),
     };
+    if report.rows[1..] == [0, 0] {
+        return format!("{training} rows to learn from; each is judged as if it had not been there{left_out}");
+    }
     format!(
         "{training} rows to learn from, {validation} to know when to stop, {calibration} to calibrate p-values{left_out}"
     )

@@ -8,7 +8,8 @@
 //! 4. [`network`]: from a noisy row and its level to logits.
 //! 5. [`train`]: the loop.
 //! 6. [`density`]: how typical a row of numbers is.
-//! 7. [`score_matching`] assembles 3 to 6; [`detectors`] are the methods it is compared with; [`method`] lists them all.
+//! 7. [`cells`] scores rows by their cells, without a network; [`score_matching`] assembles 3 to 6; [`detectors`] are the methods they are compared
+//!    with; [`method`] lists them all.
 //! 8. [`decision`] turns scores into p-values, decisions and reasons; [`model`] is what is fitted, saved and loaded.
 //!
 //! Segmentation masks have rooms of their own, in [`mask`].
@@ -45,6 +46,7 @@ mod network;
 mod train;
 mod density;
 mod detectors;
+mod cells;
 mod score_matching;
 mod method;
 mod decision;

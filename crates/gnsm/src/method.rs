@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cells::Cells;
 use crate::columns::{Encoded, Layout};
 use crate::density::MixtureConfig;
 use crate::detectors::{
@@ -92,6 +93,8 @@ macro_rules! methods {
 }
 
 methods! {
+    /// A score made of cells: given the rest of the row, by themselves, and beside the nearest rows.
+    "cells": Cells(NoSettings) => Cells;
     /// Gumbel Noise Score Matching.
     "gnsm": Gnsm(GnsmConfig) => Gnsm;
     /// The surprise of each cell by itself.
@@ -123,6 +126,11 @@ methods! {
 }
 
 impl Method {
+    /// Whether a fitted one can judge rows that it learned from as if it had not: then no row has to be held back.
+    pub fn leaves_out(&self) -> bool {
+        matches!(self, Self::Cells(_))
+    }
+
     /// The settings of the training loop, if the method has one.
     pub fn training(&self) -> Option<TrainingConfig> {
         match self {

@@ -9,15 +9,16 @@ use gnsm::{Explanation, FdrCounter, Format, Model, Reason, Rule, Table};
 use serde_json::json;
 
 use super::fit::{learn, note_ending, refuse_overwriting_inputs, what_to_fit};
-use super::{
-    Outcome, create_file, flagged_text, note_empty_discovery, open_table, refuse_same_file, warn_of_small_contamination,
-};
+use super::{Outcome, create_file, flagged_text, open_table, refuse_same_file, warn_of_small_contamination};
 use crate::arguments::DetectArguments;
 use crate::console::{Console, print, print_json};
 use crate::display::{self, FAINT, ODD, Place, STRONG, bar, columns, count, p_value, right};
 use crate::interrupt;
 use crate::output::{Destination, OutputFormat, Record, ScoreWriter, to_json};
 
+/// What is flagged unless something else is asked for: as much as possible with one false alarm in ten flags. In a table without anything
+/// odd, nothing is flagged nine times of ten.
+const DEFAULT_RULE: Rule = Rule::Fdr(0.1);
 /// Reasons shown for a row, at the most.
 const SHOWN_REASONS: usize = 3;
 /// The share of a score below which a reason is not worth a line, unless it is the strongest.
@@ -36,7 +37,7 @@ pub fn run(arguments: &DetectArguments, console: Console) -> Result<Outcome> {
 
 /// Runs the command; also gives the first row of each group that was shown.
 pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome, Vec<usize>)> {
-    let rule = arguments.rule.rule()?;
+    let rule = arguments.rule.rule_or(DEFAULT_RULE)?;
     let (method, options) = what_to_fit(&arguments.method, &arguments.columns)?;
     let outputs = [arguments.output.as_deref(), arguments.save.as_deref()];
     for output in outputs.into_iter().flatten() {
@@ -75,7 +76,6 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     warn_of_small_contamination(console, &model, rule);
     let mut records = score(&model, &table, rule)?;
     let flagged = records.iter().filter(|record| record.anomaly).count() as u64;
-    note_empty_discovery(console, &model, rule, flagged, records.len() as u64);
     if let Some(mut writer) = writer {
         writer.write(&records)?;
         writer.finish()?;
@@ -83,7 +83,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     let groups = oddest(&model, &table, &records, arguments.top);
     let firsts: Vec<usize> = groups.iter().map(|group| group[0]).collect();
     let n_reasons = if arguments.json { usize::MAX } else { SHOWN_REASONS };
-    let explanations = model.explain(&table, &firsts, n_reasons)?;
+    let explanations = model.explain_own(&table, &firsts, n_reasons)?;
     if arguments.json {
         let mut top = Vec::new();
         for (group, explanation) in groups.iter().zip(explanations) {
@@ -114,7 +114,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
 }
 
 fn score(model: &Model, table: &Table, rule: Rule) -> Result<Vec<Record>> {
-    let scores = model.score(table)?;
+    let scores = model.score_own(table)?;
     let cutoff = match rule {
         Rule::Fdr(level) => {
             let mut counter = FdrCounter::new(level)?;
@@ -176,8 +176,7 @@ impl View<'_> {
         let mut card =
             format!("{STRONG}{place}. row {row}{STRONG:#}{line}  score {:.2}  p-value {p}{flag}\n", record.score);
         let reasons = explanation.reasons.iter().enumerate();
-        let worth =
-            reasons.filter(|(rank, reason)| *rank == 0 || (reason.share >= SMALL_SHARE && !reason.is_as_expected()));
+        let worth = reasons.filter(|(rank, reason)| *rank == 0 || reason.share >= SMALL_SHARE);
         let shown: Vec<&Reason> = worth.map(|(_, reason)| reason).collect();
         card += &columns(Place::Output, Vec::new(), shown.iter().map(|reason| line_of(reason)).collect());
         let whole = self.other_cells(row, &shown);
@@ -207,17 +206,9 @@ impl View<'_> {
 }
 
 fn line_of(reason: &Reason) -> Vec<Cell> {
-    let expected = match (&reason.expected, reason.probability_text()) {
-        (_, Some(probability)) if reason.is_as_expected() => format!("as expected ({probability})"),
-        (Some(text), Some(probability)) => format!("expected {} ({probability})", display::cell(text, 40)),
-        (Some(text), None) => format!("expected {}", display::cell(text, 40)),
-        (None, _) => String::new(),
-    };
-    let unseen = if reason.unseen { " (never seen)" } else { "" };
     vec![
         Cell::new(display::cell(&reason.column, 40)).add_attribute(Attribute::Bold),
-        Cell::new(format!("= {}{unseen}", display::cell(&reason.saw, 40))).fg(Color::Red),
-        Cell::new(expected),
+        Cell::new(display::cell(&reason.words(), 120)).fg(Color::Red),
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),
     ]

@@ -85,7 +85,7 @@ fn page(row: &Table, number: u64, score: f64, p: f64, sum: f64, explanation: &Ex
             right(format!("{value:.4}")),
         ]
     };
-    rows.push(total("(base)", explanation.base));
+    rows.push(total("(rest)", explanation.base + explanation.rest));
     rows.push(total("(sum)", sum));
     let header = left(["column", "saw", "expected"]).into_iter().chain(["p", "part", "share"].map(right));
     page.push_str(&display::columns(Place::Output, header.collect(), rows));
@@ -93,11 +93,11 @@ fn page(row: &Table, number: u64, score: f64, p: f64, sum: f64, explanation: &Ex
 }
 
 fn line(reason: &Reason) -> Vec<Cell> {
-    let saw = format!("{}{}", display::cell(&reason.saw, 40), if reason.unseen { " (never seen)" } else { "" });
-    let saw = Cell::new(saw);
+    let note = reason.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+    let saw = Cell::new(format!("{}{note}", display::cell(&reason.saw, 40)));
     vec![
         Cell::new(display::cell(&reason.column, 40)).add_attribute(Attribute::Bold),
-        if reason.unseen { saw.fg(comfy_table::Color::Red) } else { saw },
+        if reason.note.is_some() { saw.fg(comfy_table::Color::Red) } else { saw },
         Cell::new(display::cell(reason.expected.as_deref().unwrap_or("-"), 40)),
         right(reason.probability.map_or_else(|| "-".into(), |p| format!("{p:.3}"))),
         right(format!("{:.4}", reason.part)),

@@ -192,14 +192,26 @@ fn weights(fitted: &Fitted) -> Option<EvidenceWeights> {
 fn column_line(column: &ColumnSchema) -> Vec<Cell> {
     let with_missing = |text: String, missing| if missing { format!("{text}, missing ones") } else { text };
     let holds = match &column.kind {
-        Kind::Categorical { categories, rare, missing } => {
-            let rare = if rare.is_empty() { String::new() } else { format!(" and {} rare", count(rare.len() as u64)) };
+        Kind::Categorical { categories, rare, missing, .. } => {
+            let n_rare: usize = rare.iter().map(Vec::len).sum();
+            let rare = if n_rare == 0 { String::new() } else { format!(" and {} rare", count(n_rare as u64)) };
             let noun = if categories.len() == 1 { "category" } else { "categories" };
             with_missing(format!("{} {noun}{rare}", count(categories.len() as u64)), *missing)
         }
-        Kind::Numeric { mean, scale, missing } => {
-            with_missing(format!("mean {}, deviation {}", short(*mean), short(*scale)), *missing)
+        Kind::Numeric { scale, missing, .. } => {
+            let [low, high] = [-2.0, 2.0].map(|z| short(scale.unscaled(z)));
+            with_missing(format!("mostly {low} to {high}"), *missing)
         }
+        Kind::Date { parts, missing, .. } => {
+            let names: Vec<String> = parts.iter().map(|part| format!("{:?}", part.part).to_lowercase()).collect();
+            with_missing(if names.is_empty() { "dates".into() } else { names.join(", ") }, *missing)
+        }
+        Kind::Identifier { shapes, .. } => match shapes.as_slice() {
+            [] => "keys".into(),
+            [one] => format!("keys such as {one}"),
+            [first, ..] => format!("keys such as {first}, {} shapes", shapes.len()),
+        },
+        Kind::Text { missing, .. } => with_missing("text".into(), *missing),
         Kind::Ignored => "-".into(),
     };
     let name = Cell::new(display::cell(&column.name, 40));

@@ -1,6 +1,7 @@
 //! The commands, one file each, and what several of them need.
 
 pub mod demo;
+pub mod columns;
 pub mod detect;
 pub mod fit;
 pub mod score;

@@ -45,7 +45,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     warn_of_small_contamination(console, &model, rule);
     let mut reader = open_table(&arguments.file, &arguments.read.options())?;
     interrupt::stop_soon()?;
-    let n_reasons = arguments.explain.unwrap_or(0).min(model.encoder().columns().len());
+    let n_reasons = arguments.explain.unwrap_or(0).min(model.encoder().features().len());
     let writer = ScoreWriter::new(format, Destination::create(output)?, n_reasons)?;
 
     let mut sink = Sink::new(rule, writer)?;

@@ -361,8 +361,7 @@ impl RowView<'_> {
     /// The probability of what was seen.
     fn seen(&self, feature: &Feature, is_number: bool) -> Option<f64> {
         let cell = if is_number { feature.number? } else { self.n_numbers + feature.group };
-        let seen = self.expected?.seen.as_ref()?;
-        Some(f64::from(seen[self.row * self.encoder.layout().n_cells() + cell]))
+        self.expected?.seen.get(self.row * self.encoder.layout().n_cells() + cell).map(|p| f64::from(*p))
     }
 
     fn probabilities(&self, feature: &Feature) -> Option<&[f32]> {

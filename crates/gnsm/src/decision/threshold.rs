@@ -34,6 +34,10 @@ const MOST_SCORES: usize = 10_000;
 /// How many of the highest distinct scores are always kept.
 const KEPT_HIGHEST: usize = 5_000;
 
+/// The part of the calibration rows beyond which a tail stands for them, and the fewest rows that show where it begins.
+const TAIL_FROM: f64 = 0.975;
+const FEWEST_FOR_TAIL: u64 = 50;
+
 /// A score with its conformal p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored {
@@ -107,6 +111,23 @@ impl Calibration {
         let position = self.scores.partition_point(|&other| other < score);
         let at_least = self.at_least.get(position).copied().unwrap_or(0);
         (1 + at_least) as f64 / (self.rows() + 1) as f64
+    }
+
+    /// The p-value, continued beyond the bulk of the calibration rows by an exponential tail.
+    ///
+    /// [`Self::p_value`] cannot be below 1 / (n + 1), and where a table is judged by its own rows it says no more than the rank of
+    /// a row. Above the quantile 97.5 % this one falls by e for every step of a length that the quantiles below tell: it is
+    /// (q₉₇.₅ − q₉₀) / log 4, or (q₉₉ − q₉₇.₅) / log 2.5 if that is longer. Quantiles are not moved by the odd rows themselves, as long
+    /// as those are fewer than one in a hundred.
+    pub fn tail_p_value(&self, score: f64) -> f64 {
+        let [low, start, high] = [0.9, TAIL_FROM, 0.99].map(|part| self.quantile(part));
+        let step = ((start - low) / 4f64.ln()).max((high - start) / 2.5f64.ln());
+        let p_value = self.p_value(score);
+        if score > start && step > 0.0 && step.is_finite() && self.rows() >= FEWEST_FOR_TAIL {
+            ((1.0 - TAIL_FROM) * (-(score - start) / step).exp()).min(p_value.max(1.0 - TAIL_FROM))
+        } else {
+            p_value
+        }
     }
 
     /// The lowest calibration score that at least this part of the calibration rows does not exceed.
@@ -344,6 +365,23 @@ mod tests {
                 assert_eq!(p_value, exact);
             }
         }
+        Ok(())
+    }
+
+    #[test]
+    fn the_tail_goes_on_where_ranks_end() -> Result<()> {
+        // Quantiles of the standard exponential distribution: beyond the bulk, p is e^−s.
+        let usual: Vec<f64> = (0..2000).map(|i| -(1.0 - (f64::from(i) + 0.5) / 2000.0).ln()).collect();
+        let table = calibration(&usual)?;
+        for score in [4.0, 8.0, 20.0] {
+            assert!((table.tail_p_value(score).ln() + score).abs() < 0.05 * score + 0.2, "{score}");
+        }
+        assert_eq!(table.tail_p_value(1.0), table.p_value(1.0));
+        // Ten rows far outside do not stretch it.
+        let spoiled = calibration(&[usual.as_slice(), &[1e6; 10]].concat())?;
+        assert!(spoiled.tail_p_value(20.0) < 1e-7);
+        // Ties and few rows leave nothing to go on.
+        assert_eq!(calibration(&[1.0; 100])?.tail_p_value(9.0), 1.0 / 101.0);
         Ok(())
     }
 

@@ -25,6 +25,11 @@ pub trait Detector: Send + Sync {
         None
     }
 
+    /// Whether rows that it was fitted on can be judged as if it had not been: whether the two functions below say anything.
+    fn leaves_out(&self) -> bool {
+        false
+    }
+
     /// The same as `split` for rows that it learned from, each judged as if it had not; `None` if the method cannot do that.
     fn split_left_out(&self, _rows: &Encoded) -> Option<Split> {
         None
@@ -43,8 +48,9 @@ pub struct Expected {
     pub ranges: Vec<[f32; 2]>,
     /// The probabilities of each group's categories, [rows, places of all groups].
     pub probabilities: Vec<f32>,
-    /// The probability of what each cell holds, [rows, cells], if the method can say.
-    pub seen: Option<Vec<f32>>,
+    /// The probability of what was seen, [rows, cells]: of the category, or of a number at least as far out. Empty where the
+    /// method cannot say.
+    pub seen: Vec<f32>,
 }
 
 /// Scores taken apart.

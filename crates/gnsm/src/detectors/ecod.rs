@@ -208,9 +208,9 @@ impl ScoreByCell for Ecod {
             self.numbers.iter().map(|number| [0.05, 0.95].map(|q| number.quantile(q))).collect();
         let shares: Vec<f32> = self.counts.iter().map(|count| (count / self.n_rows) as f32).collect();
         Some(Expected {
-            seen: None,
             ranges: ranges.repeat(rows.n_rows()),
             probabilities: shares[self.layout.n_numbers()..].repeat(rows.n_rows()),
+            seen: Vec::new(),
         })
     }
 }

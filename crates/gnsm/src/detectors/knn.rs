@@ -224,7 +224,7 @@ impl ScoreByCell for Knn {
 
     fn expected_cells(&self, rows: &Encoded) -> Option<Expected> {
         let n_numbers = self.layout.n_numbers();
-        let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new(), seen: None };
+        let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new(), seen: Vec::new() };
         for row in 0..rows.n_rows() {
             let nearest = self.nearest(rows.codes(row), rows.numbers(row));
             let total: f64 = nearest.iter().map(|(_, row)| self.rows.counts[*row]).sum();
@@ -295,7 +295,7 @@ mod tests {
         let layout = Layout::new(0, vec![2, 2]);
         let rows = rows_of(&[(&[0, 0], &[]), (&[0, 0], &[]), (&[1, 1], &[])]);
         let detector = fit(KnnConfig { neighbour: 2, ..KnnConfig::default() }, &layout, &rows)?;
-        let expected = Expected { ranges: vec![], probabilities: vec![1.0, 0.0, 1.0, 0.0], seen: None };
+        let expected = Expected { ranges: vec![], probabilities: vec![1.0, 0.0, 1.0, 0.0], seen: Vec::new() };
         assert_eq!(detector.expected(&rows_of(&[(&[0, 1], &[])]), &[true; 2]), Some(expected));
         Ok(())
     }

@@ -89,9 +89,9 @@ impl ScoreByCell for Marginals {
         // The same for every row: two deviations around the mean, and the shares of the categories.
         let shares: Vec<f32> = self.counts.iter().map(|count| (count / self.n_rows) as f32).collect();
         Some(Expected {
-            seen: None,
             ranges: vec![[-2.0, 2.0]; rows.n_rows() * self.layout.n_numbers()],
             probabilities: shares[self.layout.n_numbers()..].repeat(rows.n_rows()),
+            seen: Vec::new(),
         })
     }
 }
@@ -117,7 +117,8 @@ mod tests {
         let expected = [(4.0f64 / 3.0).ln() + 2.0, 4.0f64.ln(), 5.0f64.ln(), 2.0 * 5.0f64.ln()];
         assert_eq!(detector.score(&queries), expected);
         assert_eq!(detector.split(&queries).parts(0), [2.0, (4.0f64 / 3.0).ln(), 0.0]);
-        let expected = Expected { ranges: vec![[-2.0, 2.0]], probabilities: vec![0.75, 0.25, 0.0, 1.0], seen: None };
+        let expected =
+            Expected { ranges: vec![[-2.0, 2.0]], probabilities: vec![0.75, 0.25, 0.0, 1.0], seen: Vec::new() };
         assert_eq!(detector.expected(&queries.select(&[0]), &[true; 3]), Some(expected));
         Ok(())
     }

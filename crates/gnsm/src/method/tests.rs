@@ -25,7 +25,7 @@ fn names_and_settings_come_back_from_json() -> Result<()> {
         assert_eq!(serde_json::from_str::<Method>(&text).ok(), Some(method));
     }
     let problem = Method::named("nonsense").expect_err("no such method").to_string();
-    assert!(problem.starts_with("setting `method`: `nonsense` is not one of gnsm, "), "{problem}");
+    assert!(problem.starts_with("setting `method`: `nonsense` is not one of cells, gnsm, "), "{problem}");
     Ok(())
 }
 

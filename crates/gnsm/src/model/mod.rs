@@ -42,23 +42,24 @@ pub struct Model {
 impl Model {
     /// Learns a model from a table.
     ///
-    /// A tenth of the rows is held out to stop the training, another tenth to calibrate p-values. The schema is learned from the others
-    /// and the first tenth, so calibration rows meet unseen categories as future rows will.
+    /// What the columns are is decided from all rows that may be learned from. A method that can leave out rows learns from all of
+    /// them, and each is then judged as if it had not been there: that calibrates p-values. For the others a tenth of the rows is held
+    /// out to stop the training, and another tenth to calibrate; categories that only those have are unseen to the detector.
     pub fn fit(table: &Table, method: &Method, options: &FitOptions, watcher: &mut dyn Watcher) -> Result<Self> {
         method.validate()?;
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
-        let [training, validation, calibration] = deal(rows, options.seed);
-        let learned_from: Vec<usize> = training.iter().chain(&validation).copied().collect();
-        let encoder = Encoder::new(Schema::learn(table, &learned_from, &options.choices)?);
-        let encoded = encoder.encode(table)?;
-        let (training, validation) = (encoded.select(&training), encoded.select(&validation));
-        if training.concat(&validation).distinct().0.len() < 2 {
+        let encoder = Encoder::new(Schema::learn(table, &rows, &options.choices)?);
+        let encoded = encoder.encode_whole(table)?;
+        let [training, validation, calibration] =
+            if method.leaves_out() { [rows, Vec::new(), Vec::new()] } else { deal(rows, options.seed) };
+        let [training, validation, calibration] = [training, validation, calibration].map(|rows| encoded.select(&rows));
+        let learned = training.concat(&validation);
+        if learned.distinct().0.len() < 2 {
             return Err(Error::fit(
                 format!("all {} rows of {} are the same", table.n_rows(), table.file),
                 "there is nothing to compare; give rows that differ",
             ));
         }
-        let calibration = encoded.select(&calibration);
         let report = FitReport {
             rows: [&training, &validation, &calibration].map(|rows| rows.n_rows() as u64),
             labelled_anomalies,
@@ -67,9 +68,29 @@ impl Model {
         };
         watcher.begin(encoder.schema(), &report);
         let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
-        let scores = fitted.score_distinct(&calibration);
+        let scores = match left_out_scores(&fitted, &learned) {
+            Some(scores) => scores,
+            None => fitted.score_distinct(&calibration.unseen_by(encoder.layout(), &learned)),
+        };
         let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
         Ok(Self { encoder, fitted, calibration, report, hash: None })
+    }
+
+    /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
+    /// can do that ([`Method::leaves_out`]). p-values go on beyond the bulk of the rows ([`Calibration::tail_p_value`]).
+    pub fn score_own(&self, table: &Table) -> Result<Vec<Scored>> {
+        let rows = self.encoder.encode_whole(table)?;
+        let scores = left_out_scores(&self.fitted, &rows).unwrap_or_else(|| self.fitted.score_distinct(&rows));
+        let p_value = |score| self.calibration.tail_p_value(score);
+        Ok(scores.into_iter().map(|score| Scored { score, p_value: p_value(score) }).collect())
+    }
+
+    /// [`Self::explain`] for rows of the table that the model was fitted on.
+    pub fn explain_own(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
+        let encoded = self.encoder.encode_whole(table)?.select(rows);
+        let detector = self.fitted.detector();
+        let own = reason::score_and_explain(&self.encoder, detector, table, &encoded, rows, most, true);
+        Ok(own.into_iter().map(|(_, explanation)| explanation).collect())
     }
 
     /// Reads a model file.
@@ -140,6 +161,13 @@ impl Model {
         let encoded = self.encoder.encode(table)?.select(rows);
         Ok(reason::score_and_explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most, false))
     }
+}
+
+/// Scores of rows that the detector learned from, each as if it had not; `None` if it cannot do that.
+fn left_out_scores(fitted: &Fitted, rows: &Encoded) -> Option<Vec<f64>> {
+    let (firsts, of_row) = rows.distinct();
+    let scores = fitted.detector().split_left_out(&rows.select(&firsts))?.sums();
+    Some(of_row.into_iter().map(|which| scores[which as usize]).collect())
 }
 
 /// The rows without a label that says anomaly, and how many have one.

@@ -429,7 +429,7 @@ impl Detector for Gnsm {
             }
             probabilities.extend_from_slice(&row[self.layout.width() + n_numbers - self.outer.width()..]);
         }
-        Some(Expected { ranges, probabilities, seen: None })
+        Some(Expected { ranges, probabilities, seen: Vec::new() })
     }
 }
 

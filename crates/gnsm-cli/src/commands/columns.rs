@@ -1,0 +1,38 @@
+//! `gnsm columns`: what each column of a file is taken for, without a fit.
+
+use anyhow::{Result, bail};
+use gnsm::Schema;
+use serde_json::json;
+
+use super::{Outcome, create_file, open_table};
+use crate::arguments::ColumnsArguments;
+use crate::console::{Console, print, print_json};
+use crate::progress::{decisions, kind_name};
+
+/// Runs the command.
+pub fn run(arguments: &ColumnsArguments, console: Console) -> Result<Outcome> {
+    let (choices, _) = arguments.columns.choices()?;
+    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
+    // One batch without bound is the whole file.
+    let Some(table) = reader.next_batch(usize::MAX)? else {
+        bail!("{}: holds no rows; give a file with rows", arguments.file.display());
+    };
+    let rows: Vec<usize> = (0..table.n_rows()).collect();
+    let schema = Schema::learn(&table, &rows, &choices)?;
+    if let Some(path) = &arguments.output {
+        let mut file = create_file(path)?;
+        std::io::Write::write_all(&mut file, schema.choices(choices.label.as_deref()).to_toml().as_bytes())?;
+        file.finish()?;
+        console.note(format_args!("wrote {}", path.display()));
+    }
+    if arguments.json {
+        let columns = schema
+            .columns
+            .iter()
+            .map(|column| json!({ "column": column.name, "kind": kind_name(&column.kind), "reason": column.reason }));
+        print_json(&json!({ "file": table.file, "rows": table.n_rows(), "columns": columns.collect::<Vec<_>>() }))?;
+    } else {
+        print(&decisions(&schema, choices.label.as_deref()))?;
+    }
+    Ok(Outcome::Done)
+}

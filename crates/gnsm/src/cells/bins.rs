@@ -1,0 +1,259 @@
+//! A number as a choice among bins: about 24 of equal share, and one of its own for every value that many rows repeat.
+//!
+//! Ages 20 to 64 fall into bins of two years or so; the 0 that a third of the rows have in `capital-gain` is a bin by itself, a spike. Given
+//! the probabilities of the bins, a number has a density (bins are weighed by their width), a distribution function F (numbers are
+//! spread evenly between four knots of their bin) and a range that holds the middle nine tenths. Beyond the smallest and the largest number seen,
+//! the surprise grows with the distance, in units of the mean excess of the outer twentieth, and later with its logarithm.
+
+/// Bins of equal share, if no value is repeated much.
+const MOST_BINS: usize = 24;
+/// Rows that have to repeat a value before it is a spike.
+const FEWEST_REPEATS: f64 = 8.0;
+/// The share of rows outside of an expected range, on each side.
+const OUTSIDE: f64 = 0.05;
+/// Excesses beyond the seen range that count in full.
+const STRAIGHT: f64 = 3.0;
+/// A number's size at which it is cut off.
+const LARGEST: f32 = 1e6;
+/// The smallest width of a bin, in deviations.
+const FINEST: f64 = 1e-3;
+/// The shares of a bin's rows that lie below its knots.
+const SHARES: [f64; 4] = [0.0, OUTSIDE, 1.0 - OUTSIDE, 1.0];
+
+/// How a number falls into bins.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bins {
+    /// Where the bins but the first begin, ascending.
+    pub edges: Vec<f32>,
+    /// Of each bin the smallest number, the 5 % and 95 % points, and the largest.
+    pub knots: Vec<[f32; 4]>,
+    /// The mean and the standard deviation of all numbers, the deviation by their quartiles, and the finest step between two of them.
+    pub moments: [f64; 4],
+    /// The mean excess of the outer twentieth below and above.
+    pub excess: [f64; 2],
+    /// The two smallest numbers and the two largest, ascending.
+    pub ends: [f32; 4],
+}
+
+impl Bins {
+    /// Learns from distinct values, ascending, with their counts; also gives the rows of each bin. None without values.
+    pub fn learn(values: &[(f32, u32)]) -> Option<(Self, Vec<u32>)> {
+        let (&(first, first_count), &(last, last_count)) = (values.first()?, values.last()?);
+        let n: f64 = values.iter().map(|(_, count)| f64::from(*count)).sum();
+        let mean = values.iter().map(|(x, count)| f64::from(*x) * f64::from(*count)).sum::<f64>() / n;
+        let square = |(x, count): &(f32, u32)| (f64::from(*x) - mean).powi(2) * f64::from(*count);
+        let deviation = (values.iter().map(square).sum::<f64>() / n).sqrt();
+        let deviation = if deviation > 0.0 { deviation } else { 1.0 };
+        let [low, q1, q3, high] = [OUTSIDE, 0.25, 0.75, 1.0 - OUTSIDE].map(|share| quantile(values, share));
+        let scale = if q3 > q1 { (q3 - q1) / 1.349 } else { deviation };
+        let gap =
+            values.windows(2).map(|pair| f64::from(pair[1].0) - f64::from(pair[0].0)).fold(f64::INFINITY, f64::min);
+        let step = if gap.is_finite() { gap.max(FINEST * scale) } else { scale };
+        let excess = [
+            mean_excess(values.iter().map(|(x, count)| (low - f64::from(*x), *count))).max(step),
+            mean_excess(values.iter().map(|(x, count)| (f64::from(*x) - high, *count))).max(step),
+        ];
+        let alone = |count: u32, neighbour: Option<&(f32, u32)>, end: f32| match neighbour {
+            Some(neighbour) if count == 1 => neighbour.0,
+            _ => end,
+        };
+        let next = alone(last_count, values.iter().rev().nth(1), last);
+        let ends = [first, alone(first_count, values.get(1), first), next, last];
+        let edges = occupied(values, &cuts(values, n));
+        let bin_of = |x: f32| edges.partition_point(|edge| *edge <= x);
+        let bins: Vec<&[(f32, u32)]> = values.chunk_by(|a, b| bin_of(a.0) == bin_of(b.0)).collect();
+        let counts = bins.iter().map(|bin| bin.iter().map(|(_, count)| count).sum()).collect();
+        let knots = bins.iter().map(|bin| knots(bin)).collect();
+        Some((Self { edges, knots, moments: [mean, deviation, scale, step], excess, ends }, counts))
+    }
+
+    /// The bins of a number that no row has.
+    pub fn none() -> Self {
+        let (edges, knots) = (Vec::new(), Vec::new());
+        Self { edges, knots, moments: [0.0, 1.0, 1.0, 1.0], excess: [1.0; 2], ends: [0.0; 4] }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.knots.len()
+    }
+
+    /// The bin of a number.
+    pub fn bin(&self, x: f32) -> usize {
+        self.edges.partition_point(|edge| *edge <= x)
+    }
+
+    /// The number in deviations from the mean.
+    pub fn standardised(&self, x: f32) -> f32 {
+        ((f64::from(x) - self.moments[0]) / self.moments[1]).clamp(-30.0, 30.0) as f32
+    }
+
+    /// ln of a bin's width, in deviations by the quartiles.
+    pub fn ln_width(&self, bin: usize) -> f64 {
+        let [low, .., high] = self.knots[bin];
+        let [_, _, scale, step] = self.moments;
+        let left = if bin == 0 { low } else { self.edges[bin - 1] };
+        let right = self.edges.get(bin).copied().unwrap_or(high);
+        let width = if low == high { step } else { (f64::from(right) - f64::from(left)).max(step) };
+        (width / scale).ln()
+    }
+
+    /// The nats that a number beyond all others costs; with itself left out if it is `counted` among them.
+    pub fn beyond(&self, x: f32, counted: bool) -> f64 {
+        let [first, second, next, last] = self.ends.map(f64::from);
+        let x = f64::from(x);
+        let low = if counted && x <= first { second } else { first };
+        let high = if counted && x >= last { next } else { last };
+        let excess = if x > high {
+            (x - high) / self.excess[1]
+        } else if x < low {
+            (low - x) / self.excess[0]
+        } else {
+            return 0.0;
+        };
+        if excess > STRAIGHT { STRAIGHT + STRAIGHT * (excess / STRAIGHT).ln() } else { excess }
+    }
+
+    /// The numbers between which nine tenths lie, given the probabilities of the bins.
+    pub fn range(&self, probabilities: &[f32]) -> [f32; 2] {
+        let mut below = 0.0;
+        let mut range = [self.ends[0], self.ends[3]];
+        for (p, knots) in probabilities.iter().map(|p| f64::from(*p)).zip(&self.knots) {
+            if below + p >= OUTSIDE && p > 0.0 {
+                range[0] = value_at(knots, (OUTSIDE - below) / p);
+                break;
+            }
+            below += p;
+        }
+        let mut above = 0.0;
+        for (p, knots) in probabilities.iter().map(|p| f64::from(*p)).zip(&self.knots).rev() {
+            if above + p >= OUTSIDE && p > 0.0 {
+                range[1] = value_at(knots, 1.0 - (OUTSIDE - above) / p);
+                break;
+            }
+            above += p;
+        }
+        range
+    }
+
+    /// The probability of a number at least as far out on its side of the distribution, times two: at most 1.
+    pub fn two_sided(&self, probabilities: &[f32], counts: &[u32], x: f32) -> f64 {
+        let bin = self.bin(x);
+        let sum = |ps: &[f32]| ps.iter().map(|p| f64::from(*p)).sum::<f64>();
+        let (below, own, above) =
+            (sum(&probabilities[..bin]), f64::from(probabilities[bin]), sum(&probabilities[bin + 1..self.len()]));
+        let [low, .., high] = self.knots[bin];
+        let least = 1.0 / f64::from(counts[bin].max(1));
+        let [at_most, at_least] = if low == high && x == low {
+            [1.0, 1.0]
+        } else {
+            let share = share_below(&self.knots[bin], x);
+            [share.max(least), (1.0 - share).max(least)]
+        };
+        (2.0 * (below + own * at_most).min(above + own * at_least)).clamp(1e-12, 1.0)
+    }
+}
+
+/// A number that arithmetic can rely on: not infinite, and with one zero.
+pub(super) fn tame(x: f32) -> f32 {
+    x.clamp(-LARGEST, LARGEST) + 0.0
+}
+
+/// Where bins may begin.
+fn cuts(values: &[(f32, u32)], n: f64) -> Vec<f32> {
+    let between = |at: usize| {
+        let (a, b) = (values[at].0, values[at + 1].0);
+        let middle = f64::midpoint(f64::from(a), f64::from(b)) as f32;
+        if middle > a { middle } else { b }
+    };
+    if values.len() <= MOST_BINS {
+        return (0..values.len() - 1).map(between).collect();
+    }
+    let is_spike = |count: u32| f64::from(count) >= (n / MOST_BINS as f64).max(FEWEST_REPEATS);
+    let mut cuts = Vec::new();
+    for (at, _) in values.iter().enumerate().filter(|(_, (_, count))| is_spike(*count)) {
+        cuts.extend((at > 0).then(|| between(at - 1)));
+        cuts.extend((at + 1 < values.len()).then(|| between(at)));
+    }
+    let rest: Vec<(f32, u32)> = values.iter().copied().filter(|(_, count)| !is_spike(*count)).collect();
+    if !rest.is_empty() {
+        let share = rest.iter().map(|(_, count)| f64::from(*count)).sum::<f64>() / n;
+        let n_bins = ((MOST_BINS as f64 * share).round() as usize).max(2);
+        cuts.extend((1..n_bins).map(|bin| quantile(&rest, bin as f64 / n_bins as f64) as f32));
+    }
+    cuts.sort_unstable_by(f32::total_cmp);
+    cuts.dedup();
+    cuts
+}
+
+/// The cuts that leave no bin empty.
+fn occupied(values: &[(f32, u32)], cuts: &[f32]) -> Vec<f32> {
+    let bins = values.iter().map(|(x, _)| cuts.partition_point(|cut| cut <= x));
+    let mut bins: Vec<usize> = bins.collect();
+    bins.dedup();
+    bins.iter().skip(1).map(|bin| cuts[bin - 1]).collect()
+}
+
+/// A quantile of repeated values, interpolated.
+fn quantile(values: &[(f32, u32)], share: f64) -> f64 {
+    let n: f64 = values.iter().map(|(_, count)| f64::from(*count)).sum();
+    let rank = (n - 1.0) * share;
+    let at = |rank: f64| {
+        let mut passed = 0.0;
+        let found = values.iter().find(|(_, count)| {
+            passed += f64::from(*count);
+            rank < passed
+        });
+        found.or(values.last()).map_or(0.0, |value| f64::from(value.0))
+    };
+    let (low, high) = (at(rank.floor()), at(rank.ceil()));
+    low + (high - low) * rank.fract()
+}
+
+/// The mean of what is above 0.
+fn mean_excess(excesses: impl Iterator<Item = (f64, u32)>) -> f64 {
+    let positive = excesses.filter(|(excess, _)| *excess > 0.0);
+    let (sum, n) = positive.fold((0.0, 0.0), |(sum, n), (x, count)| (sum + x * f64::from(count), n + f64::from(count)));
+    if n > 0.0 { sum / n } else { 0.0 }
+}
+
+/// The knots of a bin's values. One odd row cannot move the two inner ones far.
+fn knots(values: &[(f32, u32)]) -> [f32; 4] {
+    let last = values.iter().map(|(_, count)| u64::from(*count)).sum::<u64>().saturating_sub(1);
+    let at = |rank: u64| {
+        let mut passed = 0;
+        let found = values.iter().find(|(_, count)| {
+            passed += u64::from(*count);
+            rank < passed
+        });
+        found.or(values.last()).map_or(0.0, |value| value.0)
+    };
+    let (low, high) = ((OUTSIDE * last as f64).ceil() as u64, ((1.0 - OUTSIDE) * last as f64).floor() as u64);
+    let (low, high) = if low <= high { (low, high) } else { (last / 2, last / 2) };
+    [at(0), at(low), at(high), at(last)]
+}
+
+/// The share of a bin below a number.
+fn share_below(knots: &[f32; 4], x: f32) -> f64 {
+    if x <= knots[0] {
+        return 0.0;
+    }
+    for piece in 0..3 {
+        let (a, b) = (f64::from(knots[piece]), f64::from(knots[piece + 1]));
+        if f64::from(x) < b {
+            return SHARES[piece] + (SHARES[piece + 1] - SHARES[piece]) * (f64::from(x) - a) / (b - a);
+        }
+    }
+    1.0
+}
+
+/// The number below which a share of a bin lies.
+fn value_at(knots: &[f32; 4], share: f64) -> f32 {
+    for piece in 0..3 {
+        if share <= SHARES[piece + 1] {
+            let (a, b) = (f64::from(knots[piece]), f64::from(knots[piece + 1]));
+            return (a + (b - a) * ((share - SHARES[piece]) / (SHARES[piece + 1] - SHARES[piece])).max(0.0)) as f32;
+        }
+    }
+    knots[3]
+}

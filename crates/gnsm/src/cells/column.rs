@@ -1,0 +1,151 @@
+//! The cells of one column by themselves: which slot a cell falls into, and how common each slot is.
+//!
+//! A number has its bins for slots, a group of categories has its categories and one more, for what was never seen. With n rows of which n(v) have the
+//! category v and n₁ categories occur once,
+//!
+//! P(new) = (n₁ + ½)/(n + 1), P(v) = (1 − P(new))·n(v)/n, and for bins P(b) = (n(b) + ½)/(n + K/2).
+//!
+//! With a row left out, a category that occurs once becomes new. Missing is not a value: a group that can miss its value counts present cells only,
+//! and how often it is missing apart. Where the only other value is "present", missing is a category like any other, and the
+//! group says nothing about other cells.
+
+use super::bins::{Bins, tame};
+use crate::columns::{ABSENT, Layout};
+
+/// The cell is missing.
+pub(super) const MISSING: u16 = u16::MAX;
+/// Nothing is asked about the cell.
+pub(super) const NOTHING: u16 = u16::MAX - 1;
+/// Slots that a column may have.
+pub(super) const MOST_SLOTS: usize = 60_000;
+
+/// What is known of a column by itself.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    /// The bins of a number.
+    pub bins: Option<Bins>,
+    /// Rows of each bin or category; 0 for the category that means missing.
+    pub counts: Vec<u32>,
+    /// Rows that miss their value.
+    pub n_missing: u32,
+    /// The category that means missing, where it is not a value.
+    pub missing: Option<u32>,
+    /// Whether it says anything about other columns.
+    pub speaks: bool,
+    /// How many categories share each slot.
+    pub members: Vec<f32>,
+    /// The probabilities of the slots, with that of a new category last.
+    pub prior: Vec<f32>,
+    /// Rows with a value.
+    n: f64,
+    /// Categories that occur once.
+    n_once: f64,
+}
+
+/// The probabilities of a column's slots with one row left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LeftOut {
+    /// Where the row's cell falls now.
+    pub slot: usize,
+    /// The probability of the slot it was in.
+    pub own: f64,
+    /// The probability of a new category.
+    pub new: f64,
+    /// What the probabilities of all other slots are to be multiplied with.
+    pub others: f64,
+}
+
+impl Column {
+    /// A number's column.
+    pub fn number(bins: Option<Bins>, counts: Vec<u32>) -> Self {
+        let bins = Some(bins.unwrap_or_else(Bins::none));
+        let members = vec![1.0; counts.len()];
+        Self { bins, members, speaks: true, ..Self::bare(counts) }.with_prior()
+    }
+
+    /// A group's column, from the rows of each of its categories.
+    pub fn group(layout: &Layout, group: usize, mut counts: Vec<u32>) -> Self {
+        let declared = layout.missing(group).filter(|code| (*code as usize) < counts.len());
+        let missing = declared.filter(|_| counts.len() > 2);
+        let n_missing = missing.map_or(0, |code| std::mem::take(&mut counts[code as usize]));
+        let members = layout.group(group).map(|place| layout.members(place).max(1) as f32).collect();
+        let speaks = declared.is_none() || missing.is_some();
+        Self { n_missing, missing, members, speaks, ..Self::bare(counts) }.with_prior()
+    }
+
+    fn bare(counts: Vec<u32>) -> Self {
+        let n = counts.iter().map(|count| f64::from(*count)).sum();
+        let n_once = counts.iter().filter(|count| **count == 1).count() as f64;
+        let (members, prior) = (Vec::new(), Vec::new());
+        Self { bins: None, counts, n_missing: 0, missing: None, speaks: true, members, prior, n, n_once }
+    }
+
+    fn with_prior(mut self) -> Self {
+        if self.bins.is_some() {
+            let total = self.n + 0.5 * self.counts.len() as f64;
+            self.prior = self.counts.iter().map(|count| ((f64::from(*count) + 0.5) / total) as f32).collect();
+        } else {
+            let new = share_of_new(self.n_once, self.n);
+            let share = |count: &u32| if self.n > 0.0 { (1.0 - new) * f64::from(*count) / self.n } else { 0.0 };
+            self.prior = self.counts.iter().map(|count| share(count) as f32).collect();
+            self.prior.push(new as f32);
+        }
+        self
+    }
+
+    /// The slots that a value can be in, a new category's not counted.
+    pub fn n_slots(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Whether there are two values at least, so that one can be expected rather than another.
+    pub fn varies(&self) -> bool {
+        self.counts.iter().filter(|count| **count > 0).count() > 1
+    }
+
+    /// The slot of a category.
+    pub fn slot_of_code(&self, code: u32) -> u16 {
+        match self.counts.get(code as usize) {
+            _ if self.missing == Some(code) => MISSING,
+            _ if code == ABSENT => NOTHING,
+            Some(count) if *count > 0 => code as u16,
+            _ => self.n_slots() as u16,
+        }
+    }
+
+    /// The slot of a number; nothing is said of one that is missing, or that was never there.
+    pub fn slot_of_number(&self, x: f32) -> u16 {
+        match &self.bins {
+            Some(bins) if !x.is_nan() && bins.len() > 0 => bins.bin(tame(x)) as u16,
+            _ => NOTHING,
+        }
+    }
+
+    /// The probability of a missing value, with one row left out, that is missing or not.
+    pub fn missing_share(&self, left_out: Option<bool>) -> f64 {
+        let own = f64::from(u8::from(left_out == Some(true)));
+        let n = self.n + f64::from(self.n_missing) - f64::from(u8::from(left_out.is_some()));
+        (f64::from(self.n_missing) - own + 0.5) / (n + 1.0)
+    }
+
+    /// The probabilities without one row, whose cell is in `slot`.
+    pub fn leave_out(&self, slot: usize) -> LeftOut {
+        let count = f64::from(self.counts[slot]);
+        let left = (self.n - 1.0).max(0.0);
+        if self.bins.is_some() {
+            let half = 0.5 * self.counts.len() as f64;
+            let own = (count - 0.5) / (left + half);
+            return LeftOut { slot, own, new: 0.0, others: (self.n + half) / (left + half) };
+        }
+        let n_once = self.n_once - f64::from(u8::from(count == 1.0)) + f64::from(u8::from(count == 2.0));
+        let new = share_of_new(n_once, left);
+        let share = if left > 0.0 { (1.0 - new) / left } else { 0.0 };
+        let before = (1.0 - share_of_new(self.n_once, self.n)) / self.n;
+        let slot = if count <= 1.0 { self.n_slots() } else { slot };
+        LeftOut { slot, own: share * (count - 1.0).max(0.0), new, others: share / before }
+    }
+}
+
+fn share_of_new(n_once: f64, n: f64) -> f64 {
+    if n > 0.0 { (n_once + 0.5) / (n + 1.0) } else { 1.0 }
+}

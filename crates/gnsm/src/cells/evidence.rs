@@ -1,0 +1,210 @@
+//! A row under judgement: the evidence in each of its cells, the score, and how odd each cell is.
+//!
+//! A cell has up to four kinds of evidence. *Given the rest*: −ln of its value's probability given the other cells, as a density for a number. *Near* and
+//! *local*: how it differs from the nearest rows (`neighbours.rs`). *Alone*: −ln of a category's probability by itself. Each becomes T, its nats
+//! in its own column (`tail.rs`), and the score is the sum of all of them.
+//!
+//! How odd a cell is, which is what the score is divided by among the cells, comes from the same probabilities on their own scale:
+//!
+//! - a category: p*·ln(p*/p), where p* is the probability of the likeliest. 0 if the cell is as expected, and little where nothing is;
+//! - a missing value, where a value has the probability q > m: q·max(−ln m, −ln(1 − q));
+//! - a number: 0 within its range, the middle nine tenths; beyond it −ln of the probability of a number as far out.
+
+use super::Cells;
+use super::column::{MISSING, NOTHING};
+use super::pool::Scratch;
+use super::sample::Membership;
+
+/// Kinds of evidence.
+pub(super) const KINDS: usize = 4;
+const GIVEN_THE_REST: usize = 0;
+const NEAR: usize = 1;
+const LOCAL: usize = 2;
+const ALONE: usize = 3;
+
+/// The smallest probability.
+const LEAST: f64 = 1e-30;
+/// The least doubt about a value that is missing.
+const LEAST_DOUBT: f64 = 1e-9;
+
+/// A row, and room for all that is computed of it.
+pub(super) struct View<'a> {
+    cells: &'a Cells,
+    /// [cells].
+    slots: Vec<u16>,
+    /// [cells].
+    numbers: Vec<f32>,
+    membership: Membership,
+    /// [cells, kinds]; NaN where there is none.
+    evidence: Vec<f32>,
+    /// [cells].
+    differences: Vec<f64>,
+    sums: Vec<f32>,
+    /// The probabilities of the cell that was asked about last.
+    scratch: Scratch,
+}
+
+/// What is known of one cell, beside the probabilities of its slots.
+#[derive(Debug, Clone, Copy)]
+struct Given {
+    /// The probability of a missing value.
+    missing: f64,
+    /// The slot of what was seen, with the row left out.
+    slot: u16,
+}
+
+impl<'a> View<'a> {
+    pub fn new(cells: &'a Cells) -> Self {
+        let n_cells = cells.layout.n_cells();
+        Self {
+            cells,
+            slots: vec![NOTHING; n_cells],
+            numbers: vec![f32::NAN; n_cells],
+            membership: Membership::default(),
+            evidence: vec![f32::NAN; n_cells * KINDS],
+            differences: vec![0.0; n_cells],
+            sums: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Takes a row in.
+    pub fn show(&mut self, codes: &[u32], numbers: &[f32], membership: Membership) {
+        let (of_numbers, of_groups) = self.cells.columns.split_at(numbers.len());
+        self.membership = membership;
+        for (cell, (column, x)) in of_numbers.iter().zip(numbers).enumerate() {
+            self.slots[cell] = column.slot_of_number(*x);
+            self.numbers[cell] = super::bins::tame(*x);
+        }
+        for ((slot, column), code) in self.slots[numbers.len()..].iter_mut().zip(of_groups).zip(codes) {
+            *slot = column.slot_of_code(*code);
+        }
+    }
+
+    /// Takes a row in and gathers its evidence; also how odd each cell is, if there is room for it.
+    pub fn look(&mut self, codes: &[u32], numbers: &[f32], membership: Membership, mut odd: Option<&mut [f64]>) {
+        self.show(codes, numbers, membership);
+        let Cells { references, columns, .. } = self.cells;
+        let hash = membership.references.then(|| super::sample::hash_row(codes, numbers));
+        let nearest = references.nearest(columns, codes, numbers, hash, &mut self.sums);
+        let scale = references.differences(columns, codes, numbers, &nearest, &mut self.differences);
+        self.evidence.fill(f32::NAN);
+        for cell in 0..self.slots.len() {
+            if self.slots[cell] == NOTHING {
+                continue;
+            }
+            let given = self.ask(cell);
+            let mut evidence = [f64::NAN; KINDS];
+            evidence[GIVEN_THE_REST] = self.surprise(cell, given, &self.scratch.mixed, given.missing);
+            evidence[NEAR] = self.differences[cell];
+            evidence[LOCAL] = self.differences[cell] / scale;
+            if columns[cell].bins.is_none() {
+                let own = membership.counted.then_some(self.slots[cell] == MISSING);
+                let missing = columns[cell].missing.map_or(0.0, |_| columns[cell].missing_share(own));
+                evidence[ALONE] = self.surprise(cell, given, &self.scratch.prior, missing);
+            }
+            self.evidence[cell * KINDS..][..KINDS].copy_from_slice(&evidence.map(|value| value as f32));
+            if let Some(odd) = odd.as_deref_mut() {
+                odd[cell] = self.odd(cell, given);
+            }
+        }
+    }
+
+    /// The evidence that was gathered.
+    pub fn evidence(&self) -> &[f32] {
+        &self.evidence
+    }
+
+    /// The score of the row that was looked at.
+    pub fn score(&self) -> f64 {
+        let all = self.evidence.iter().zip(&self.cells.tails);
+        all.map(|(evidence, tail)| tail.nats(f64::from(*evidence), self.membership.calibrated)).sum()
+    }
+
+    /// The probabilities of a group's categories, each that of one category where several share a place, and of what was seen.
+    pub fn categories(&mut self, cell: usize, probabilities: &mut [f32]) -> f32 {
+        let given = self.ask(cell);
+        let column = &self.cells.columns[cell];
+        for (slot, probability) in probabilities.iter_mut().enumerate() {
+            *probability = ((1.0 - given.missing) * f64::from(self.scratch.mixed[slot] / column.members[slot])) as f32;
+        }
+        if let Some(missing) = column.missing {
+            probabilities[missing as usize] = given.missing as f32;
+        }
+        if self.slots[cell] == NOTHING {
+            0.0
+        } else {
+            self.seen(cell, given, &self.scratch.mixed, given.missing) as f32
+        }
+    }
+
+    /// A number's range, and the probability of one that is at least as far out.
+    pub fn range(&mut self, cell: usize) -> ([f32; 2], f32) {
+        let given = self.ask(cell);
+        let column = &self.cells.columns[cell];
+        let Some(bins) = column.bins.as_ref().filter(|bins| bins.len() > 0) else { return ([0.0; 2], 0.0) };
+        let range = bins.range(&self.scratch.mixed);
+        if given.slot == NOTHING {
+            return (range, 0.0);
+        }
+        let x = self.numbers[cell];
+        let beyond = bins.beyond(x, self.membership.counted);
+        (range, (bins.two_sided(&self.scratch.mixed, &column.counts, x) * (-beyond).exp()) as f32)
+    }
+
+    /// Computes the probabilities of a cell's slots.
+    fn ask(&mut self, cell: usize) -> Given {
+        let (column, target) = (&self.cells.columns[cell], &self.cells.targets[cell]);
+        let slot = self.slots[cell];
+        let counted = self.membership.counted && slot != NOTHING;
+        let own =
+            (counted && (slot as usize) < column.n_slots()).then(|| (slot as usize, column.leave_out(slot as usize)));
+        target.fill(column, &self.slots, own, &mut self.scratch);
+        let missing = target.missing(column, &self.slots, cell, counted);
+        Given { missing, slot: own.map_or(slot, |(_, left_out)| left_out.slot as u16) }
+    }
+
+    /// The probability of what was seen.
+    fn seen(&self, cell: usize, given: Given, probabilities: &[f32], missing: f64) -> f64 {
+        if given.slot == MISSING {
+            return missing;
+        }
+        let slot = given.slot as usize;
+        let members = self.cells.columns[cell].members.get(slot).copied().unwrap_or(1.0);
+        (1.0 - missing) * f64::from(probabilities[slot]) / f64::from(members)
+    }
+
+    /// −ln of the probability of what was seen, or of its density.
+    fn surprise(&self, cell: usize, given: Given, probabilities: &[f32], missing: f64) -> f64 {
+        let surprise = -self.seen(cell, given, probabilities, missing).max(LEAST).ln();
+        match &self.cells.columns[cell].bins {
+            None => surprise,
+            Some(bins) => {
+                let beyond = bins.beyond(self.numbers[cell], self.membership.counted);
+                surprise + bins.ln_width(given.slot as usize) + beyond
+            }
+        }
+    }
+
+    /// How odd the cell is; 0 where it is as expected.
+    fn odd(&self, cell: usize, given: Given) -> f64 {
+        let column = &self.cells.columns[cell];
+        if let Some(bins) = &column.bins {
+            let (x, [low, high]) = (self.numbers[cell], bins.range(&self.scratch.mixed));
+            if low <= x && x <= high {
+                return 0.0;
+            }
+            let beyond = bins.beyond(x, self.membership.counted);
+            return beyond - bins.two_sided(&self.scratch.mixed, &column.counts, x).ln();
+        }
+        let values = self.scratch.mixed.iter().zip(&column.members).map(|(p, members)| p / members);
+        let value = (1.0 - given.missing) * f64::from(values.fold(0.0, f32::max));
+        if given.slot == MISSING {
+            let (missing, doubt) = (given.missing, (1.0 - value).max(LEAST_DOUBT));
+            return if missing >= value { 0.0 } else { value * (-missing.max(LEAST).ln()).max(-doubt.ln()) };
+        }
+        let likeliest = value.max(given.missing);
+        let seen = self.seen(cell, given, &self.scratch.mixed, given.missing).max(LEAST);
+        if seen < likeliest { likeliest * (likeliest / seen).ln() } else { 0.0 }
+    }
+}

@@ -1,0 +1,207 @@
+//! Learning: columns, links between them, their weights, neighbours and tails, in that order.
+
+use rayon::prelude::*;
+
+use super::Cells;
+use super::bins::{Bins, tame};
+use super::column::{Column, LeftOut, MOST_SLOTS, NOTHING};
+use super::evidence::{KINDS, View};
+use super::link::Link;
+use super::neighbours::References;
+use super::pool::{Scratch, Target};
+use super::sample::{Membership, Sample};
+use super::tail::Tail;
+use super::weights::{HeldOut, best_share};
+use crate::columns::{Encoded, Layout};
+use crate::error::{Error, Result};
+
+/// Links of a column, at the most.
+const MOST_LINKS: usize = 16;
+/// Pairs of values in all links together, at the most.
+const MOST_PAIRS: usize = 10_000_000;
+/// Rows that weights are chosen by, at the most.
+const MOST_WEIGHED: usize = 1500;
+/// A weight below which a word does not count.
+const SMALLEST_WEIGHT: f64 = 1e-3;
+
+pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
+    if all.n_rows() == 0 {
+        return Err(Error::fit("there are no rows to learn from", "give at least one"));
+    }
+    if let Some(group) = (0..layout.n_groups()).find(|group| layout.size(*group) > MOST_SLOTS) {
+        return Err(Error::fit(
+            format!("a column has {} categories, and this method takes at most {MOST_SLOTS}", layout.size(group)),
+            "leave it out with --ignore, or use another method",
+        ));
+    }
+    let sample = Sample::new(all, layout.n_cells());
+    let columns = columns(layout, &sample);
+    let slots: Vec<Vec<u16>> =
+        (0..layout.n_cells()).into_par_iter().map(|cell| slots(&columns, cell, &sample.rows)).collect();
+    let learner = Learner { columns: &columns, slots: &slots, sample: &sample };
+    let targets = (0..columns.len()).into_par_iter().map(|cell| learner.target(cell)).collect();
+    let references = References::learn(layout, &columns, &sample);
+    let tails = vec![Tail::default(); layout.n_cells() * KINDS];
+    let mut cells = Cells { layout: layout.clone(), limits: sample.limits, columns, targets, references, tails };
+    cells.tails = tails_of(&cells, &sample);
+    Ok(cells)
+}
+
+/// What is known of each column by itself.
+fn columns(layout: &Layout, sample: &Sample) -> Vec<Column> {
+    let rows = || sample.counts.iter().enumerate().map(|(row, copies)| (row, *copies));
+    let number = |number: usize| {
+        let numbers = rows().map(|(row, copies)| (sample.rows.numbers(row)[number], copies));
+        let mut values: Vec<(f32, u32)> =
+            numbers.filter(|(x, _)| !x.is_nan()).map(|(x, copies)| (tame(x), copies)).collect();
+        values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let repeated = values.chunk_by(|a, b| a.0 == b.0);
+        let distinct: Vec<(f32, u32)> =
+            repeated.map(|same| (same[0].0, same.iter().map(|(_, copies)| copies).sum())).collect();
+        let (bins, counts) = Bins::learn(&distinct).unzip();
+        Column::number(bins, counts.unwrap_or_default())
+    };
+    let group = |group: usize| {
+        let mut counts = vec![0; layout.size(group)];
+        for (row, copies) in rows() {
+            if let Some(count) = counts.get_mut(sample.rows.codes(row)[group] as usize) {
+                *count += copies;
+            }
+        }
+        Column::group(layout, group, counts)
+    };
+    let of_cell = |cell: usize| if cell < layout.n_numbers() { number(cell) } else { group(cell - layout.n_numbers()) };
+    (0..layout.n_cells()).into_par_iter().map(of_cell).collect()
+}
+
+/// The slots of all rows in one column.
+fn slots(columns: &[Column], cell: usize, rows: &Encoded) -> Vec<u16> {
+    let n_numbers = columns.iter().take_while(|column| column.bins.is_some()).count();
+    let slot = |row: usize| match cell.checked_sub(n_numbers) {
+        None => columns[cell].slot_of_number(rows.numbers(row)[cell]),
+        Some(group) => columns[cell].slot_of_code(rows.codes(row)[group]),
+    };
+    (0..rows.n_rows()).map(slot).collect()
+}
+
+struct Learner<'a> {
+    columns: &'a [Column],
+    /// [cells][rows].
+    slots: &'a [Vec<u16>],
+    sample: &'a Sample,
+}
+
+impl Learner<'_> {
+    /// What the other columns say about a cell.
+    fn target(&self, cell: usize) -> Target {
+        let column = &self.columns[cell];
+        let left_out: Vec<Option<LeftOut>> =
+            (0..column.n_slots()).map(|slot| (column.counts[slot] > 0).then(|| column.leave_out(slot))).collect();
+        let mut links = self.links(cell, &left_out);
+        links.iter_mut().for_each(|link| link.finish(column));
+        let mut held_out = HeldOut::new(links.len());
+        let mut places = Vec::new();
+        let mut n_weighed = 0;
+        let mut row_slots = vec![NOTHING; self.columns.len()];
+        for &(row, copies) in &self.sample.calibrated {
+            let slot = self.slots[cell][row] as usize;
+            let Some(Some(left_out)) = left_out.get(slot) else { continue };
+            if links.is_empty() || n_weighed == MOST_WEIGHED {
+                break;
+            }
+            self.fill_row(&links, row, &mut row_slots);
+            held_out.push(column, &links, &row_slots, (slot, *left_out), copies, &mut places);
+            n_weighed += 1;
+        }
+        for (link, weight) in links.iter_mut().zip(held_out.best_weights()) {
+            link.weight = weight;
+        }
+        drop(held_out);
+        links.retain(|link| link.weight >= SMALLEST_WEIGHT);
+        links.iter_mut().for_each(|link| link.finish(column));
+        let mut target = Target { links, share: 0.0 };
+        let mut scratch = Scratch::default();
+        let mut likelihoods = Vec::new();
+        for &(row, copies) in &self.sample.calibrated {
+            let slot = self.slots[cell][row] as usize;
+            let Some(Some(left_out)) = left_out.get(slot) else { continue };
+            if target.links.is_empty() {
+                break;
+            }
+            self.fill_row(&target.links, row, &mut row_slots);
+            target.fill(column, &row_slots, Some((slot, *left_out)), &mut scratch);
+            let of_slot = |ps: &[f32]| f64::from(ps[left_out.slot]);
+            likelihoods.push((of_slot(&scratch.prior), of_slot(&scratch.pool), f64::from(copies)));
+        }
+        if !likelihoods.is_empty() {
+            target.share = best_share(&likelihoods);
+        }
+        target
+    }
+
+    /// The links of the columns that predict the cell best by themselves, best first.
+    fn links(&self, cell: usize, left_out: &[Option<LeftOut>]) -> Vec<Link> {
+        let is_context = |d: &usize| *d != cell && self.columns[*d].speaks && self.columns[*d].varies();
+        let mut contexts: Vec<usize> = (0..self.columns.len()).filter(is_context).collect();
+        if !self.columns[cell].varies() {
+            return Vec::new();
+        }
+        if contexts.len() > MOST_LINKS {
+            // First on fewer rows.
+            let some = || self.sample.calibrated.iter().copied();
+            let gained = |d: usize| Some((self.link(cell, d, some())?.choose_prior(left_out), d));
+            let mut gains: Vec<(f64, usize)> = contexts.into_iter().filter_map(gained).collect();
+            gains.sort_by(|a, b| b.0.total_cmp(&a.0));
+            contexts = gains.into_iter().take(MOST_LINKS).map(|(_, d)| d).collect();
+        }
+        let every = || self.sample.counts.iter().copied().enumerate();
+        let mut gains = Vec::new();
+        for d in contexts {
+            if let Some(mut link) = self.link(cell, d, every()) {
+                gains.push((link.choose_prior(left_out), link));
+            }
+        }
+        gains.retain(|(gain, _)| *gain > 0.0);
+        gains.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut n_pairs = 0;
+        let most_pairs = MOST_PAIRS / self.columns.len();
+        gains.retain(|(_, link)| {
+            let fits = n_pairs + link.slots.len() <= most_pairs;
+            n_pairs += if fits { link.slots.len() } else { 0 };
+            fits
+        });
+        gains.into_iter().map(|(_, link)| link).collect()
+    }
+
+    fn link(&self, cell: usize, d: usize, rows: impl Iterator<Item = (usize, u32)>) -> Option<Link> {
+        let (columns, slots) = (self.columns, self.slots);
+        Link::count((&columns[cell], &slots[cell]), (d, &columns[d], &slots[d]), rows)
+    }
+
+    /// The slots of a row in the columns that links ask for.
+    fn fill_row(&self, links: &[Link], row: usize, slots: &mut [u16]) {
+        for link in links {
+            slots[link.context] = self.slots[link.context][row];
+        }
+    }
+}
+
+/// The tails of all kinds of evidence in all cells, each row of the sample judged without itself.
+fn tails_of(cells: &Cells, sample: &Sample) -> Vec<Tail> {
+    let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
+    let rows = sample.rows.select(&chosen);
+    let own = Membership { counted: true, calibrated: true, references: true };
+    let evidence: Vec<Vec<f32>> = super::map_rows(
+        &rows,
+        || View::new(cells),
+        |view, codes, numbers| {
+            view.look(codes, numbers, own, None);
+            view.evidence().to_vec()
+        },
+    );
+    let tail = |kind: usize| {
+        let cells = evidence.iter().zip(&sample.calibrated).map(|(row, (_, copies))| (f64::from(row[kind]), *copies));
+        Tail::learn(cells.filter(|(evidence, _)| !evidence.is_nan()).collect())
+    };
+    (0..cells.tails.len()).into_par_iter().map(tail).collect()
+}

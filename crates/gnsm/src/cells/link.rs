@@ -1,0 +1,133 @@
+//! What one column says about another: how many rows have the value v here where they have u there.
+//!
+//! N[u, v] are counts of pairs; only those that occur are kept, for each u in the order of v. With a prior P(v) that is worth `a` rows, the
+//! probability of v given u is (N[u, v] + a·P(v))/(N[u] + a). In a pool (`pool.rs`) only what depends on v matters, which is the *lift*
+//!
+//! x(u, v) = ln(N[u, v]/(a·P(v)) + 1),
+//!
+//! 0 for all that never occur together. How much the prior is worth is chosen for each pair of columns by how well each row's v is predicted from
+//! its u by all other rows.
+
+use super::column::{Column, LeftOut, MISSING};
+
+/// How many rows the prior may be worth.
+const PRIORS: [f64; 7] = [0.05, 0.3, 1.0, 4.0, 16.0, 64.0, 1024.0];
+/// Pairs of slots beyond which two columns are not counted together.
+const MOST_PAIRS: usize = 1 << 24;
+
+/// One column's word about another.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Link {
+    /// Which column speaks.
+    pub context: usize,
+    /// a: how many rows the prior is worth.
+    pub prior_rows: f64,
+    /// β: how much the word counts.
+    pub weight: f64,
+    /// Where the pairs of each u begin, [slots of the context + 1].
+    pub starts: Vec<u32>,
+    /// v of each pair.
+    pub slots: Vec<u16>,
+    /// N of each pair, at least 1.
+    pub counts: Vec<u32>,
+    /// For each u the rows that miss the value; empty where none can.
+    pub missing: Vec<u32>,
+    /// N/(a·P) of each pair.
+    pub lifts: Vec<f32>,
+    /// β·x of each pair.
+    pub words: Vec<f32>,
+    /// For each u what it adds to the log odds of a missing value.
+    pub missing_words: Vec<f32>,
+}
+
+impl Link {
+    /// Counts the pairs in these rows, each with its copies.
+    pub fn count(
+        target: (&Column, &[u16]),
+        context: (usize, &Column, &[u16]),
+        rows: impl Iterator<Item = (usize, u32)>,
+    ) -> Option<Self> {
+        let (n_slots, n_contexts) = (target.0.n_slots(), context.1.n_slots());
+        if n_slots.checked_mul(n_contexts)? > MOST_PAIRS {
+            return None;
+        }
+        let mut table = vec![0u32; n_slots * n_contexts];
+        let mut missing = vec![0; if target.0.missing.is_some() { n_contexts } else { 0 }];
+        for (row, copies) in rows {
+            let (v, u) = (target.1[row], context.2[row] as usize);
+            if u >= n_contexts {
+                continue;
+            }
+            if (v as usize) < n_slots {
+                table[u * n_slots + v as usize] += copies;
+            } else if v == MISSING
+                && let Some(missing) = missing.get_mut(u)
+            {
+                *missing += copies;
+            }
+        }
+        let (mut starts, mut slots, mut counts) = (vec![0], Vec::new(), Vec::new());
+        for of_context in table.chunks_exact(n_slots.max(1)) {
+            for (v, count) in of_context.iter().enumerate().filter(|(_, count)| **count > 0) {
+                slots.push(v as u16);
+                counts.push(*count);
+            }
+            starts.push(slots.len() as u32);
+        }
+        let empty = || (Vec::new(), Vec::new(), Vec::new());
+        let (lifts, words, missing_words) = empty();
+        let (prior_rows, weight) = (1.0, 0.0);
+        let context = context.0;
+        Some(Self { context, prior_rows, weight, starts, slots, counts, missing, lifts, words, missing_words })
+    }
+
+    /// The pairs of u.
+    pub fn pairs(&self, u: usize) -> std::ops::Range<usize> {
+        self.starts[u] as usize..self.starts[u + 1] as usize
+    }
+
+    /// N[u, v], 0 for a pair that never occurs.
+    pub fn count_of(&self, u: usize, v: usize) -> u32 {
+        let pairs = self.pairs(u);
+        let found = self.slots[pairs.clone()].binary_search(&(v as u16));
+        found.map_or(0, |at| self.counts[pairs.start + at])
+    }
+
+    /// Chooses how many rows the prior is worth; returns the nats by which rows are better predicted than without the context, each by all others.
+    pub fn choose_prior(&mut self, left_out: &[Option<LeftOut>]) -> f64 {
+        let mut gains = [0.0; PRIORS.len()];
+        for u in 0..self.starts.len() - 1 {
+            let others = self.pairs(u).map(|at| f64::from(self.counts[at])).sum::<f64>() - 1.0;
+            for at in self.pairs(u) {
+                let v = self.slots[at] as usize;
+                let Some(left_out) = left_out[v] else { continue };
+                let count = f64::from(self.counts[at]);
+                let (left, p) = if left_out.slot == v { (count - 1.0, left_out.own) } else { (0.0, left_out.new) };
+                for (gain, a) in gains.iter_mut().zip(PRIORS) {
+                    *gain += count * ((left / p + a) / (others + a)).ln();
+                }
+            }
+        }
+        let best = (0..PRIORS.len()).fold(0, |best, other| if gains[other] > gains[best] { other } else { best });
+        self.prior_rows = PRIORS[best];
+        gains[best]
+    }
+
+    /// Computes what follows from the counts, the prior and the weight.
+    pub fn finish(&mut self, target: &Column) {
+        let a = self.prior_rows;
+        let lift = |(slot, count): (&u16, &u32)| f64::from(*count) / (a * f64::from(target.prior[*slot as usize]));
+        self.lifts = self.slots.iter().zip(&self.counts).map(|pair| lift(pair) as f32).collect();
+        self.words = self.lifts.iter().map(|lift| (self.weight * f64::from(*lift).ln_1p()) as f32).collect();
+        let word = |u: usize| self.missing_word(target.missing_share(None), u, [0.0; 2]) as f32;
+        self.missing_words = (0..self.missing.len()).map(word).collect();
+    }
+
+    /// What u adds to the log odds of a missing value, with so many rows that miss it and that have it left out.
+    pub fn missing_word(&self, share: f64, u: usize, left_out: [f64; 2]) -> f64 {
+        let a = self.prior_rows;
+        let present = self.pairs(u).map(|at| f64::from(self.counts[at])).sum::<f64>() - left_out[1];
+        let missing = f64::from(self.missing[u]) - left_out[0];
+        self.weight * ((missing.max(0.0) / share + a) / (present.max(0.0) / (1.0 - share) + a)).ln()
+    }
+}

@@ -1,0 +1,178 @@
+//! A score made of cells: how surprising each cell is given the rest of its row, and how it differs from similar rows.
+//!
+//! In a table of employees, `department = Finance` beside `floor = 3` and `manager = Ana` is odd where all others with that floor and manager are in
+//! Marketing. Each column is a choice among slots, bins for numbers (`bins.rs`, `column.rs`). How often values of two columns occur together (`link.rs`)
+//! is pooled into the probability of each value a cell could have, given the rest of the row (`pool.rs`), with weights that predict held-out cells best
+//! (`weights.rs`). Neighbours speak in cells too (`neighbours.rs`). Each kind of evidence counts by how few held-out cells of its column have as
+//! much (`tail.rs`), and the score is the sum over cells and kinds (`evidence.rs`).
+//!
+//! The parts share the score out in proportion to how odd each cell is by the same probabilities; a cell that holds what was expected has none, and where
+//! all cells do, the whole score is the base.
+//!
+//! - A missing number says nothing; its absence is a category of its group. A missing category has a probability of its own, and says nothing
+//!   about other cells.
+//! - A category that training never saw has the probability of a new one, as often as values occurred once; it says nothing about other cells.
+//! - Rows that were trained on can be judged as if they had not been: every count, neighbour and tail without the row itself, exactly.
+//!
+//! The model is a function of the rows, not of their order nor of a seed: where there are too many, a hash of a row's content chooses.
+//!
+//! # Training rows in the model
+//!
+//! Up to 2,000 distinct training rows are kept as codes and scaled numbers, for neighbours, and can be read back together with the schema, as with `knn`.
+//! All else that is kept are counts of single values and of pairs of values, and for each number its bins and its extremes.
+
+mod bins;
+mod column;
+mod evidence;
+mod fit;
+mod link;
+mod neighbours;
+mod pool;
+mod sample;
+mod storage;
+mod tail;
+mod weights;
+
+use rayon::prelude::*;
+
+use column::Column;
+use evidence::View;
+use neighbours::References;
+use pool::Target;
+use sample::{Limits, Membership, hash_row};
+use tail::Tail;
+
+use crate::columns::{Encoded, Layout};
+use crate::detectors::{Detector, Expected, NoSettings, Split};
+use crate::error::Result;
+use crate::train::Run;
+
+/// Rows that a thread takes at a time.
+const ROWS_PER_TASK: usize = 64;
+
+/// What is known of each column, of columns given each other, and of the nearest rows.
+#[derive(Debug, Clone)]
+pub struct Cells {
+    layout: Layout,
+    limits: Limits,
+    /// Numbers first, then groups.
+    columns: Vec<Column>,
+    targets: Vec<Target>,
+    references: References,
+    /// [cells, kinds].
+    tails: Vec<Tail>,
+}
+
+impl Cells {
+    /// Learns from all rows.
+    pub fn fit(_: &NoSettings, layout: &Layout, [training, validation]: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
+        fit::fit(layout, &training.concat(validation))
+    }
+
+    /// There are no settings.
+    pub fn config(&self) -> &NoSettings {
+        &NoSettings {}
+    }
+
+    /// Where a row takes part, if it is a training row to be left out.
+    fn membership(&self, codes: &[u32], numbers: &[f32], left_out: bool) -> Membership {
+        if left_out { self.limits.membership(hash_row(codes, numbers)) } else { Membership::default() }
+    }
+
+    fn split_rows(&self, rows: &Encoded, left_out: bool) -> Split {
+        let n_cells = self.layout.n_cells();
+        let split = map_rows(
+            rows,
+            || View::new(self),
+            |view, codes, numbers| {
+                let mut parts = vec![0.0; n_cells];
+                view.look(codes, numbers, self.membership(codes, numbers, left_out), Some(&mut parts));
+                let (score, total) = (view.score(), parts.iter().sum::<f64>());
+                if total > 0.0 {
+                    parts.iter_mut().for_each(|part| *part *= score / total);
+                    (0.0, parts)
+                } else {
+                    (score, parts)
+                }
+            },
+        );
+        let base = split.iter().map(|(base, _)| *base).collect();
+        Split { base, parts: split.into_iter().flat_map(|(_, parts)| parts).collect(), n_cells }
+    }
+
+    fn expected_in(&self, rows: &Encoded, asked: &[bool], left_out: bool) -> Expected {
+        let (n_cells, n_numbers) = (self.layout.n_cells(), self.layout.n_numbers());
+        let of_row = |view: &mut View<'_>, row: usize| {
+            let (codes, numbers) = (rows.codes(row), rows.numbers(row));
+            view.show(codes, numbers, self.membership(codes, numbers, left_out));
+            let mut ranges = vec![[0.0; 2]; n_numbers];
+            let mut probabilities = vec![0.0; self.layout.width() - n_numbers];
+            let mut seen = vec![0.0; n_cells];
+            for cell in (0..n_cells).filter(|cell| asked[row * n_cells + cell]) {
+                if cell < n_numbers {
+                    (ranges[cell], seen[cell]) = view.range(cell);
+                } else {
+                    let places = self.layout.group(cell - n_numbers);
+                    let places = places.start - n_numbers..places.end - n_numbers;
+                    seen[cell] = view.categories(cell, &mut probabilities[places]);
+                }
+            }
+            (ranges, probabilities, seen)
+        };
+        let rows = (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK);
+        let all: Vec<_> = rows.map_init(|| View::new(self), of_row).collect();
+        let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new(), seen: Vec::new() };
+        for (ranges, probabilities, seen) in all {
+            expected.ranges.extend(ranges);
+            expected.probabilities.extend(probabilities);
+            expected.seen.extend(seen);
+        }
+        expected
+    }
+}
+
+impl Detector for Cells {
+    fn score(&self, rows: &Encoded) -> Vec<f64> {
+        map_rows(
+            rows,
+            || View::new(self),
+            |view, codes, numbers| {
+                view.look(codes, numbers, Membership::default(), None);
+                view.score()
+            },
+        )
+    }
+
+    fn split(&self, rows: &Encoded) -> Split {
+        self.split_rows(rows, false)
+    }
+
+    fn expected(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
+        Some(self.expected_in(rows, asked, false))
+    }
+
+    fn leaves_out(&self) -> bool {
+        true
+    }
+
+    fn split_left_out(&self, rows: &Encoded) -> Option<Split> {
+        Some(self.split_rows(rows, true))
+    }
+
+    fn expected_left_out(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
+        Some(self.expected_in(rows, asked, true))
+    }
+}
+
+/// Something for each row, in parallel, with room that a thread's rows share.
+fn map_rows<S, T: Send>(
+    rows: &Encoded,
+    room: impl Fn() -> S + Sync + Send,
+    value: impl Fn(&mut S, &[u32], &[f32]) -> T + Sync + Send,
+) -> Vec<T> {
+    let of_row = |room: &mut S, row: usize| value(room, rows.codes(row), rows.numbers(row));
+    (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK).map_init(room, of_row).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,305 @@
+//! What sets a row apart from its nearest training rows, cell by cell.
+//!
+//! Two numbers differ by the square of their distance in standard deviations; a missing one counts as the mean. Two different categories differ by the mean of what
+//! each costs, −ln p(v)/H, where H is the column's entropy: to differ in a rare value counts for more. A row's neighbours are the five nearest in all
+//! columns together. Evidence in a cell is the mean difference to them in that column (*near*), and the same over how far these neighbours are from
+//! their own neighbours (*local*; after Breunig, Kriegel, Ng and Sander, *LOF: Identifying Density-Based Local Outliers*, SIGMOD 2000).
+
+use super::column::Column;
+use super::sample::{Sample, hash_row};
+use crate::columns::{ABSENT, Layout};
+use crate::math::simd;
+
+/// How many neighbours a row has.
+const NEIGHBOURS: usize = 5;
+/// Rows that are compared with the farthest neighbour at a time.
+const CHUNK: usize = 32;
+/// The smallest entropy, in nats.
+const LEAST_ENTROPY: f64 = 0.1;
+
+/// Training rows among which neighbours are looked for.
+#[derive(Debug, Clone)]
+pub(super) struct References {
+    /// [groups, rows].
+    pub codes: Vec<u32>,
+    /// [numbers, rows]; NaN where missing.
+    pub numbers: Vec<f32>,
+    /// How many copies of each row there are.
+    pub copies: Vec<u32>,
+    /// How far each row is from its own neighbours, in squares.
+    pub scales: Vec<f32>,
+    /// The hash of each row, ascending.
+    hashes: Vec<u64>,
+    /// The numbers in deviations, [numbers, rows]; 0 where missing.
+    standardised: Vec<f32>,
+    /// Half of what the category of each row costs, [groups, rows].
+    costs: Vec<f32>,
+    /// The category of all rows, where they have the same.
+    constant: Vec<Option<u32>>,
+    /// Half of what each category of each group costs, with a new one last.
+    half_costs: Vec<Vec<f32>>,
+    mean_scale: f64,
+}
+
+/// The neighbours of a row, nearest first; those beyond `len` are not there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Nearest {
+    squares: [f32; NEIGHBOURS],
+    rows: [u32; NEIGHBOURS],
+    len: usize,
+}
+
+impl References {
+    /// The rows that the sample has chosen.
+    pub fn learn(layout: &Layout, columns: &[Column], sample: &Sample) -> Self {
+        let chosen: Vec<usize> = sample.references.iter().map(|(row, _)| *row).collect();
+        let rows = sample.rows.select(&chosen);
+        let all = 0..rows.n_rows();
+        let codes =
+            (0..layout.n_groups()).flat_map(|group| all.clone().map(|row| rows.codes(row)[group]).collect::<Vec<_>>());
+        let numbers = (0..layout.n_numbers())
+            .flat_map(|number| all.clone().map(|row| rows.numbers(row)[number]).collect::<Vec<_>>());
+        let copies = sample.references.iter().map(|(_, copies)| *copies).collect();
+        let (codes, numbers) = (codes.collect(), numbers.collect());
+        let mut references = Self::new(layout, columns, codes, numbers, copies, vec![0.0; rows.n_rows()]);
+        let scales = super::map_rows(&rows, Vec::new, |sums, codes, numbers| {
+            references.nearest(columns, codes, numbers, Some(hash_row(codes, numbers)), sums).mean_square() as f32
+        });
+        references.mean_scale = mean(&scales, &references.copies);
+        references.scales = scales;
+        references
+    }
+
+    /// From what is stored of them.
+    pub fn new(
+        layout: &Layout,
+        columns: &[Column],
+        codes: Vec<u32>,
+        numbers: Vec<f32>,
+        copies: Vec<u32>,
+        scales: Vec<f32>,
+    ) -> Self {
+        let n_rows = copies.len();
+        let (of_numbers, of_groups) = columns.split_at(layout.n_numbers());
+        let half_costs: Vec<Vec<f32>> = of_groups.iter().map(half_costs).collect();
+        let costs = codes.chunks_exact(n_rows.max(1)).zip(&half_costs);
+        let costs = costs.flat_map(|(codes, costs)| codes.iter().map(|code| cost(costs, *code))).collect();
+        let constant = codes.chunks_exact(n_rows.max(1));
+        let constant = constant.map(|codes| codes.iter().all(|code| *code == codes[0]).then(|| codes[0])).collect();
+        let standardised = numbers.chunks_exact(n_rows.max(1)).zip(of_numbers);
+        let standardised =
+            standardised.flat_map(|(numbers, column)| numbers.iter().map(|x| standard(column, *x))).collect();
+        let hash = |row: usize| {
+            let codes: Vec<u32> = codes.iter().skip(row).step_by(n_rows).copied().collect();
+            let numbers: Vec<f32> = numbers.iter().skip(row).step_by(n_rows).copied().collect();
+            hash_row(&codes, &numbers)
+        };
+        let hashes = (0..n_rows).map(hash).collect();
+        let mean_scale = mean(&scales, &copies);
+        Self { codes, numbers, copies, scales, hashes, standardised, costs, constant, half_costs, mean_scale }
+    }
+
+    fn len(&self) -> usize {
+        self.copies.len()
+    }
+
+    /// Whether the rows are in the order of their hashes, as they have to be.
+    pub fn are_ordered(&self) -> bool {
+        self.hashes.is_sorted()
+    }
+
+    /// The neighbours of a row; one copy of the row with the hash `left_out` is not one.
+    pub fn nearest(
+        &self,
+        columns: &[Column],
+        codes: &[u32],
+        numbers: &[f32],
+        left_out: Option<u64>,
+        sums: &mut Vec<f32>,
+    ) -> Nearest {
+        sums.clear();
+        sums.resize(self.len(), 0.0);
+        let n_rows = self.len().max(1);
+        for ((x, others), column) in numbers.iter().zip(self.standardised.chunks_exact(n_rows)).zip(columns) {
+            let x = standard(column, *x);
+            simd(
+                #[inline(always)]
+                || {
+                    for (sum, other) in sums.iter_mut().zip(others) {
+                        *sum += (x - other) * (x - other);
+                    }
+                },
+            );
+        }
+        let stored = self.codes.chunks_exact(n_rows).zip(self.costs.chunks_exact(n_rows));
+        for (group, (&code, (others, costs))) in codes.iter().zip(stored).enumerate() {
+            if code == ABSENT || self.constant[group] == Some(code) {
+                continue;
+            }
+            let own = cost(&self.half_costs[group], code);
+            simd(
+                #[inline(always)]
+                || {
+                    for ((sum, other), cost) in sums.iter_mut().zip(others).zip(costs) {
+                        *sum += if *other == code { 0.0 } else { own + cost };
+                    }
+                },
+            );
+        }
+        let left_out = left_out.and_then(|hash| self.hashes.binary_search(&hash).ok());
+        self.select(sums, left_out)
+    }
+
+    fn select(&self, sums: &[f32], left_out: Option<usize>) -> Nearest {
+        let mut nearest = Nearest { squares: [f32::INFINITY; NEIGHBOURS], ..Nearest::default() };
+        for (chunk, squares) in sums.chunks(CHUNK).enumerate() {
+            let farthest = nearest.squares[NEIGHBOURS - 1];
+            let is_nearer = simd(
+                #[inline(always)]
+                || squares.iter().fold(false, |any, square| any | (*square < farthest)),
+            );
+            if !is_nearer {
+                continue;
+            }
+            for (row, square) in (chunk * CHUNK..).zip(squares) {
+                let copies = self.copies[row] - u32::from(left_out == Some(row));
+                for _ in 0..copies.min(NEIGHBOURS as u32) {
+                    if !nearest.insert(*square, row as u32) {
+                        break;
+                    }
+                }
+            }
+        }
+        nearest
+    }
+
+    /// The mean difference to the neighbours in each cell, and what to divide it by for the local evidence.
+    pub fn differences(
+        &self,
+        columns: &[Column],
+        codes: &[u32],
+        numbers: &[f32],
+        nearest: &Nearest,
+        cells: &mut [f64],
+    ) -> f64 {
+        cells.fill(0.0);
+        let n_rows = self.len();
+        let share = 1.0 / nearest.len.max(1) as f64;
+        let mut scale = 0.0;
+        let (of_numbers, of_groups) = cells.split_at_mut(numbers.len());
+        for &row in &nearest.rows[..nearest.len] {
+            let row = row as usize;
+            scale += share * f64::from(self.scales[row]);
+            for (number, (cell, x)) in of_numbers.iter_mut().zip(numbers).enumerate() {
+                let apart = standard(&columns[number], *x) - self.standardised[number * n_rows + row];
+                *cell += share * f64::from(apart).powi(2);
+            }
+            for (group, (cell, code)) in of_groups.iter_mut().zip(codes).enumerate() {
+                let at = group * n_rows + row;
+                if self.codes[at] != *code && *code != ABSENT {
+                    *cell += share * f64::from(cost(&self.half_costs[group], *code) + self.costs[at]);
+                }
+            }
+        }
+        scale + 1e-3 * self.mean_scale + 1e-9
+    }
+}
+
+impl Nearest {
+    /// Puts a row in its place; false if all others are at least as near.
+    fn insert(&mut self, square: f32, row: u32) -> bool {
+        if square >= self.squares[NEIGHBOURS - 1] {
+            return false;
+        }
+        let at = self.squares.partition_point(|other| *other <= square);
+        self.squares.copy_within(at..NEIGHBOURS - 1, at + 1);
+        self.rows.copy_within(at..NEIGHBOURS - 1, at + 1);
+        (self.squares[at], self.rows[at]) = (square, row);
+        self.len = (self.len + 1).min(NEIGHBOURS);
+        true
+    }
+
+    fn mean_square(&self) -> f64 {
+        let sum: f64 = self.squares[..self.len].iter().map(|square| f64::from(*square)).sum();
+        sum / self.len.max(1) as f64
+    }
+}
+
+/// A number in deviations, 0 where it is missing.
+fn standard(column: &Column, x: f32) -> f32 {
+    match &column.bins {
+        Some(bins) if !x.is_nan() => bins.standardised(x),
+        _ => 0.0,
+    }
+}
+
+/// The mean over all copies.
+fn mean(scales: &[f32], copies: &[u32]) -> f64 {
+    let total: f64 = copies.iter().map(|copies| f64::from(*copies)).sum();
+    let sum: f64 = scales.iter().zip(copies).map(|(scale, copies)| f64::from(*scale) * f64::from(*copies)).sum();
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
+fn cost(half_costs: &[f32], code: u32) -> f32 {
+    let new = half_costs.len() - 1;
+    half_costs[(code as usize).min(new)]
+}
+
+/// Half of what each category of a group costs, with a new one last.
+fn half_costs(column: &Column) -> Vec<f32> {
+    let mut counts: Vec<f64> = column.counts.iter().map(|count| f64::from(*count)).collect();
+    if let Some(missing) = column.missing {
+        counts[missing as usize] = f64::from(column.n_missing);
+    }
+    let n = counts.iter().sum::<f64>().max(1.0);
+    let once = counts.iter().filter(|count| **count == 1.0).count() as f64;
+    let new = (once + 0.5) / (n + 1.0);
+    let shares: Vec<f64> = counts.iter().map(|count| (1.0 - new) * count / n).chain([new]).collect();
+    let surprise = |share: &f64| -share.max(0.5 / n).ln();
+    let entropy: f64 = shares.iter().map(|share| share * surprise(share)).sum();
+    shares.iter().map(|share| (0.5 * surprise(share) / entropy.max(LEAST_ENTROPY)) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{Encoded, UNSEEN};
+
+    /// Against all distances, written out.
+    #[test]
+    fn differences_are_those_to_the_five_nearest() {
+        let nan = f32::NAN;
+        let layout = Layout::new(1, vec![3, 1]);
+        let mut codes: Vec<u32> = (0..60).flat_map(|row| [row * row % 3, 0]).collect();
+        let mut numbers: Vec<f32> = (0..60).map(|row| (row * 7 % 23) as f32 / 5.0 - 2.0).collect();
+        (numbers[7], codes[2 * 9]) = (nan, 2);
+        let rows = Encoded::new(60, codes, numbers);
+        let cells = super::super::fit::fit(&layout, &rows).expect("a fit");
+        let (columns, references) = (&cells.columns, &cells.references);
+        let apart = |a: (&[u32], &[f32]), b: (&[u32], &[f32])| {
+            let number = f64::from(standard(&columns[0], a.1[0]) - standard(&columns[0], b.1[0])).powi(2);
+            let group = |group: usize| {
+                let half = |code: u32| f64::from(cost(&references.half_costs[group], code));
+                if a.0[group] == b.0[group] { 0.0 } else { half(a.0[group]) + half(b.0[group]) }
+            };
+            [number, group(0), group(1)]
+        };
+        let queries = [(vec![1, 0], vec![0.3]), (vec![UNSEEN, UNSEEN], vec![nan])];
+        let queries = queries.iter().map(|(codes, numbers)| (codes.as_slice(), numbers.as_slice(), None));
+        let known = (0..60).map(|row| (rows.codes(row), rows.numbers(row), Some(row)));
+        for (codes, numbers, left_out) in queries.chain(known) {
+            let others = (0..60).filter(|row| Some(*row) != left_out);
+            let mut all: Vec<[f64; 3]> =
+                others.map(|row| apart((codes, numbers), (rows.codes(row), rows.numbers(row)))).collect();
+            all.sort_by(|a, b| a.iter().sum::<f64>().total_cmp(&b.iter().sum()));
+            let expected: f64 = all[..5].iter().flatten().sum::<f64>() / 5.0;
+            let hash = left_out.map(|_| hash_row(codes, numbers));
+            let nearest = references.nearest(columns, codes, numbers, hash, &mut Vec::new());
+            let mut differences = [0.0; 3];
+            references.differences(columns, codes, numbers, &nearest, &mut differences);
+            let total: f64 = differences.iter().sum();
+            assert!((total - expected).abs() < 1e-4 * expected.max(1.0), "{codes:?}: {total} and {expected}");
+            assert!((nearest.mean_square() - total).abs() < 1e-4 * expected.max(1.0));
+        }
+    }
+}

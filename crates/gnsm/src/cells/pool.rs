@@ -1,0 +1,151 @@
+//! The probability of each value that a cell could have, given the other cells of its row.
+//!
+//! Every other column d that helps has a word, its lift x_d(u, v), and a weight β_d (`weights.rs`). They are pooled like independent evidence that
+//! has been weighed (a log-linear pool; Genest and Zidek, *Combining Probability Distributions*, Statistical Science, 1986):
+//!
+//! pool(v) ∝ P(v)·exp(Σ_d β_d·x_d(u_d, v)), p(v) = (1 − w)·P(v) + w·pool(v).
+//!
+//! A context that is missing or was never seen is silent. With the row itself left out, its own pair counts one less, and P is that of the other
+//! rows. Whether a value is missing at all is pooled in the same way, with the same weights.
+
+use super::column::{Column, LeftOut, MISSING};
+use super::link::Link;
+use crate::math::{exp, ln, simd, sum_by};
+
+/// What the other columns say about one.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub links: Vec<Link>,
+    /// w: the share of the pool in the mixture with the prior.
+    pub share: f64,
+}
+
+/// A target's row: the probabilities of all slots, and what they were made with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scratch {
+    /// P, with the row left out if it has to be.
+    pub prior: Vec<f32>,
+    /// The pool.
+    pub pool: Vec<f32>,
+    /// The mixture of the two.
+    pub mixed: Vec<f32>,
+    terms: Vec<f32>,
+}
+
+impl Target {
+    /// Fills in the probabilities of a column's slots, given that the cell has a value; `row` has the slots of all cells.
+    pub fn fill(&self, column: &Column, row: &[u16], own: Option<(usize, LeftOut)>, scratch: &mut Scratch) {
+        let Scratch { prior, pool, mixed, terms } = scratch;
+        prior.clear();
+        prior.extend_from_slice(&column.prior);
+        if let Some((slot, left_out)) = own {
+            let others = left_out.others as f32;
+            prior.iter_mut().for_each(|p| *p *= others);
+            prior[slot] = left_out.own as f32;
+            if column.bins.is_none() {
+                prior[column.n_slots()] = left_out.new as f32;
+            }
+        }
+        if self.links.is_empty() {
+            pool.clone_from(prior);
+            mixed.clone_from(prior);
+            return;
+        }
+        pool.clear();
+        pool.resize(prior.len(), 0.0);
+        match own {
+            None => self.add_words(row, pool),
+            Some((slot, left_out)) => self.add_words_left_out(row, slot, &left_out, pool, terms),
+        }
+        let share = self.share as f32;
+        mixed.clear();
+        mixed.resize(prior.len(), 0.0);
+        simd(
+            #[inline(always)]
+            || {
+                let largest =
+                    pool.iter().fold(0.0f32, |largest, value| if *value > largest { *value } else { largest });
+                for (pool, prior) in pool.iter_mut().zip(prior.iter()) {
+                    *pool = prior * exp(*pool - largest);
+                }
+                let total = 1.0 / sum_by(pool, |value| value);
+                for ((mixed, pool), prior) in mixed.iter_mut().zip(pool.iter_mut()).zip(prior.iter()) {
+                    *pool *= total;
+                    *mixed = (1.0 - share) * prior + share * *pool;
+                }
+            },
+        );
+    }
+
+    fn add_words(&self, row: &[u16], sums: &mut [f32]) {
+        for link in &self.links {
+            let u = row[link.context] as usize;
+            if u + 1 < link.starts.len() {
+                let pairs = link.pairs(u);
+                for (slot, word) in link.slots[pairs.clone()].iter().zip(&link.words[pairs]) {
+                    sums[*slot as usize] += word;
+                }
+            }
+        }
+    }
+
+    fn add_words_left_out(&self, row: &[u16], own: usize, left_out: &LeftOut, sums: &mut [f32], terms: &mut Vec<f32>) {
+        let mut own_sum = 0.0;
+        for link in &self.links {
+            let u = row[link.context] as usize;
+            if u + 1 >= link.starts.len() {
+                continue;
+            }
+            let pairs = link.pairs(u);
+            lifts_left_out(&link.lifts[pairs.clone()], left_out, terms);
+            let weight = link.weight as f32;
+            for (slot, term) in link.slots[pairs].iter().zip(terms.iter()) {
+                sums[*slot as usize] += weight * term;
+            }
+            own_sum += link.weight * own_lift(link, u, own, left_out);
+        }
+        sums[own] = own_sum as f32;
+    }
+
+    /// The probability that the value is missing; with the row itself left out if it is said to be counted.
+    pub fn missing(&self, column: &Column, row: &[u16], cell: usize, counted: bool) -> f64 {
+        if column.missing.is_none() {
+            return 0.0;
+        }
+        let own = counted.then_some(row[cell] == MISSING);
+        let share = column.missing_share(own);
+        let left_out = own.map_or([0.0; 2], |missing| if missing { [1.0, 0.0] } else { [0.0, 1.0] });
+        let mut odds = (share / (1.0 - share)).ln();
+        for link in &self.links {
+            let u = row[link.context] as usize;
+            if u < link.missing.len() {
+                odds += match own {
+                    None => f64::from(link.missing_words[u]),
+                    Some(_) => link.missing_word(share, u, left_out),
+                };
+            }
+        }
+        1.0 / (1.0 + (-odds.clamp(-30.0, 30.0)).exp())
+    }
+}
+
+/// ln(lift + 1) of some pairs, none of them the row's own, with the prior of the other rows.
+pub(super) fn lifts_left_out(lifts: &[f32], left_out: &LeftOut, terms: &mut Vec<f32>) {
+    let others = 1.0 / left_out.others as f32;
+    terms.clear();
+    terms.resize(lifts.len(), 0.0);
+    simd(
+        #[inline(always)]
+        || {
+            for (term, lift) in terms.iter_mut().zip(lifts) {
+                *term = ln(lift * others + 1.0);
+            }
+        },
+    );
+}
+
+/// ln(lift + 1) of the row's own pair without the row; 0 where nothing of it is left.
+pub(super) fn own_lift(link: &Link, u: usize, own: usize, left_out: &LeftOut) -> f64 {
+    let left = f64::from(link.count_of(u, own).saturating_sub(1));
+    if left > 0.0 && left_out.own > 0.0 { (left / (link.prior_rows * left_out.own)).ln_1p() } else { 0.0 }
+}

@@ -1,0 +1,150 @@
+//! How far out a cell's evidence lies in its own column: −ln of the share of held-out cells that have at least as much.
+//!
+//! T(e) = −ln((k + 1)/(n + 1)), where k of n held-out cells have evidence of e or more. Evidence of different kinds and columns becomes comparable that way,
+//! and adds up like independent evidence (Fisher 1925). Beyond the largest, T grows in units of the mean excess of the top twentieth,
+//! by 10 nats at the most. The curve is kept as knots, a twentieth of a nat apart, with straight lines between them.
+
+/// Nats between two knots, at the least.
+const STEP: f64 = 0.05;
+/// Nats that distance beyond the largest can add.
+const MOST_BEYOND: f64 = 10.0;
+/// Numbers that describe the top: n, its size m, where it begins, the sum of its excesses, and the two largest.
+pub(super) const TOP: usize = 6;
+
+/// The curve of one kind of evidence in one column.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Tail {
+    /// Evidence, ascending.
+    pub at: Vec<f64>,
+    /// T at each of them, ascending.
+    pub nats: Vec<f64>,
+    pub top: [f64; TOP],
+}
+
+impl Tail {
+    /// Learns from evidence and how many cells have it.
+    pub fn learn(mut cells: Vec<(f64, u32)>) -> Self {
+        cells.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        let n: f64 = cells.iter().map(|(_, count)| f64::from(*count)).sum();
+        let Some(&(largest, count)) = cells.first() else { return Self::default() };
+        let second = if count > 1 { largest } else { cells.get(1).map_or(largest, |cell| cell.0) };
+        let size = (n * 0.05).floor().max(5.0).min(n);
+        let (mut passed, mut begins, mut sum) = (0.0, largest, 0.0);
+        for &(evidence, count) in &cells {
+            if passed >= size {
+                break;
+            }
+            let taken = f64::from(count).min(size - passed);
+            (passed, begins, sum) = (passed + taken, evidence, sum + taken * evidence);
+        }
+        let (mut at, mut nats) = (Vec::new(), Vec::new());
+        let mut at_least = 0.0;
+        for equal in cells.chunk_by(|a, b| a.0 == b.0) {
+            at_least += equal.iter().map(|(_, count)| f64::from(*count)).sum::<f64>();
+            let nat = ((n + 1.0) / (at_least + 1.0)).ln();
+            if nats.last().is_none_or(|last| nat <= last - STEP) || at_least == n {
+                at.push(equal[0].0);
+                nats.push(nat);
+            }
+        }
+        at.reverse();
+        nats.reverse();
+        Self { at, nats, top: [n, size, begins, (sum - size * begins).max(0.0), largest, second] }
+    }
+
+    /// T of some evidence; with itself left out if it was `counted` among the held-out cells.
+    pub fn nats(&self, evidence: f64, counted: bool) -> f64 {
+        let [n, size, begins, sum, largest, second] = self.top;
+        if n < 1.0 || evidence.is_nan() || (counted && n < 2.0) {
+            return 0.0;
+        }
+        let (left, largest) = if counted && evidence >= largest { (n - 1.0, second) } else { (n, largest) };
+        if evidence > largest {
+            let (size, sum) = if left < n { (size - 1.0, sum - (evidence - begins)) } else { (size, sum) };
+            let least = (left + 1.0).ln();
+            if size < 1.0 || sum <= 0.0 {
+                return least;
+            }
+            let grown = ((left + 1.0) / (size + 1.0)).ln() + (evidence - begins) / (sum / size);
+            return grown.clamp(least, least + MOST_BEYOND);
+        }
+        let nats = self.between(evidence);
+        if !counted {
+            return nats;
+        }
+        let at_least = ((n + 1.0) * (-nats).exp() - 1.0).clamp(1.0, n);
+        (n / at_least).ln()
+    }
+
+    /// T by the knots.
+    fn between(&self, evidence: f64) -> f64 {
+        let right = self.at.partition_point(|at| *at < evidence);
+        match (right.checked_sub(1), self.at.get(right)) {
+            (None, _) => self.nats.first().copied().unwrap_or(0.0),
+            (Some(left), None) => self.nats[left],
+            (Some(left), Some(&at)) => {
+                let share = (evidence - self.at[left]) / (at - self.at[left]);
+                self.nats[left] + share * (self.nats[right] - self.nats[left])
+            }
+        }
+    }
+
+    /// Checks a curve that came from a file.
+    pub fn is_usable(&self) -> bool {
+        let [n, size, begins, sum, largest, second] = self.top;
+        let ascending = |values: &[f64]| values.windows(2).all(|pair| pair[0] < pair[1]);
+        let empty = self.at.is_empty() && n == 0.0;
+        let filled = n >= 1.0 && size >= 1.0 && size <= n && sum >= 0.0 && begins <= largest && second <= largest;
+        self.at.len() == self.nats.len()
+            && ascending(&self.at)
+            && self.nats.windows(2).all(|pair| pair[0] <= pair[1])
+            && self.nats.first().is_none_or(|nats| *nats >= 0.0)
+            && (empty || (filled && !self.at.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nats_are_those_of_counting() {
+        let cells: Vec<(f64, u32)> = (1..=100).map(|i| (f64::from(i), 1)).collect();
+        let tail = Tail::learn(cells);
+        assert!(tail.is_usable());
+        let counting = |at_least: f64, n: f64| -((at_least + 1.0) / (n + 1.0)).ln();
+        for i in [1, 20, 50, 90, 99, 100] {
+            let expected = counting(f64::from(101 - i), 100.0);
+            assert!((tail.nats(f64::from(i), false) - expected).abs() < 0.002, "{i}");
+            // Left out: one less that is at least as large, of one less.
+            if i < 100 {
+                let expected = counting(f64::from(100 - i), 99.0);
+                assert!(
+                    (tail.nats(f64::from(i), true) - expected).abs() < 0.03,
+                    "{i}: {}",
+                    tail.nats(f64::from(i), true)
+                );
+            }
+        }
+        // The top five are 96 to 100, with a mean excess of 2: ln(101/6) + (104 − 96)/2.
+        assert!((tail.nats(104.0, false) - ((101.0f64 / 6.0).ln() + 4.0)).abs() < 1e-12);
+        assert_eq!(tail.nats(1e9, false), 101.0f64.ln() + 10.0);
+        // Without itself the largest is beyond all others: four remain, with a mean excess of 1.5.
+        let expected = (100.0f64 / 5.0).ln() + (100.0 - 96.0) / 1.5;
+        assert!((tail.nats(100.0, true) - expected.max(100.0f64.ln())).abs() < 1e-12);
+    }
+
+    #[test]
+    fn ties_and_few_cells_are_no_trouble() {
+        for cells in [vec![], vec![(3.0, 1)], vec![(1.0, 50)], vec![(0.0, 9), (2.0, 1)], vec![(-1.0, 2), (4.0, 2)]] {
+            let tail = Tail::learn(cells.clone());
+            assert!(tail.is_usable(), "{tail:?}");
+            for counted in [false, true] {
+                let nats: Vec<f64> = (-20..60).map(|i| tail.nats(f64::from(i) * 0.1, counted)).collect();
+                assert!(nats.iter().all(|nats| nats.is_finite() && *nats >= 0.0), "{cells:?}");
+                assert!(counted || nats.windows(2).all(|pair| pair[0] <= pair[1]), "{cells:?}: {nats:?}");
+            }
+        }
+        assert_eq!(Tail::learn(vec![(1.0, 50)]).nats(1.0, true), 0.0);
+    }
+}

@@ -1,0 +1,272 @@
+//! The whole score: against a slow twin that really leaves rows out, and its invariants.
+
+use super::*;
+use crate::columns::UNSEEN;
+use crate::files::Tensors;
+use column::{MISSING, NOTHING};
+
+/// Two numbers and three groups that hang together; the second group can be missing, and so can the second number.
+fn mixed(n_rows: u32) -> (Layout, Encoded) {
+    let noise = |i: u32| (i.wrapping_mul(2_654_435_761) >> 7) % 1009;
+    let mut codes = Vec::new();
+    let mut numbers = Vec::new();
+    for row in 0..n_rows {
+        let colour = noise(row) % 4;
+        let shape = if noise(row + 7) % 9 == 0 { 3 } else { (colour + u32::from(noise(row + 3) % 5 == 0)) % 3 };
+        let is_missing = noise(row + 11) % 8 == 0;
+        codes.extend([colour, shape, u32::from(is_missing)]);
+        numbers.push((colour * 10 + noise(row + 5) % 17) as f32 / 9.0 - 2.0);
+        numbers.push(if is_missing { f32::NAN } else { (noise(row + 1) % 40) as f32 / 11.0 - 1.5 });
+    }
+    codes[3 * 5] = 4; // the only one
+    let layout = Layout::new(2, vec![5, 4, 2]).with_missing(vec![None, Some(3), Some(1)]);
+    (layout, Encoded::new(n_rows as usize, codes, numbers))
+}
+
+fn without(rows: &Encoded, row: usize) -> Encoded {
+    rows.select(&(0..rows.n_rows()).filter(|other| *other != row).collect::<Vec<_>>())
+}
+
+/// The slot of a cell, by the model's own bins.
+fn slot(cells: &Cells, rows: &Encoded, row: usize, cell: usize) -> u16 {
+    match cell.checked_sub(cells.layout.n_numbers()) {
+        None => cells.columns[cell].slot_of_number(rows.numbers(row)[cell]),
+        Some(group) => cells.columns[cell].slot_of_code(rows.codes(row)[group]),
+    }
+}
+
+/// The probabilities of a cell's slots and of a missing value, from formulas and loops over all other rows.
+fn slow(cells: &Cells, rows: &Encoded, row: usize, cell: usize) -> (Vec<f64>, f64) {
+    let (column, target) = (&cells.columns[cell], &cells.targets[cell]);
+    let others: Vec<usize> = (0..rows.n_rows()).filter(|other| *other != row).collect();
+    let k = column.n_slots();
+    let own = |row: usize| slot(cells, rows, row, cell) as usize;
+    let count = |v: usize| others.iter().filter(|other| own(**other) == v).count() as f64;
+    let n: f64 = (0..k).map(count).sum();
+    let once = (0..k).filter(|v| count(*v) == 1.0).count() as f64;
+    let new = (once + 0.5) / (n + 1.0);
+    let prior: Vec<f64> = if column.bins.is_some() {
+        (0..k).map(|v| (count(v) + 0.5) / (n + 0.5 * k as f64)).collect()
+    } else {
+        (0..k).map(|v| (1.0 - new) * count(v) / n).chain([new]).collect()
+    };
+    let mut pool = prior.clone();
+    let missing = |row: usize| slot(cells, rows, row, cell) == MISSING;
+    let share = (others.iter().filter(|other| missing(**other)).count() as f64 + 0.5) / (others.len() as f64 + 1.0);
+    let mut odds = [share, 1.0 - share];
+    for link in &target.links {
+        let u = slot(cells, rows, row, link.context);
+        if u as usize >= cells.columns[link.context].n_slots() {
+            continue;
+        }
+        let same: Vec<usize> =
+            others.iter().copied().filter(|other| slot(cells, rows, *other, link.context) == u).collect();
+        for (v, p) in pool.iter_mut().enumerate().filter(|(v, _)| prior[*v] > 0.0) {
+            let together = same.iter().filter(|other| own(**other) == v).count() as f64;
+            *p *= (together / prior[v] + link.prior_rows).powf(link.weight);
+        }
+        let missed = same.iter().filter(|other| missing(**other)).count() as f64;
+        let present = same.iter().filter(|other| own(**other) < k).count() as f64;
+        odds[0] *= (missed / share + link.prior_rows).powf(link.weight);
+        odds[1] *= (present / (1.0 - share) + link.prior_rows).powf(link.weight);
+    }
+    let total: f64 = pool.iter().sum();
+    let mixed = prior.iter().zip(pool).map(|(prior, pool)| (1.0 - target.share) * prior + target.share * pool / total);
+    (mixed.collect(), if column.missing.is_some() { odds[0] / (odds[0] + odds[1]) } else { 0.0 })
+}
+
+/// Every count with the row left out is what counting the other rows gives.
+#[test]
+fn leaving_a_row_out_is_counting_without_it() -> Result<()> {
+    let (layout, rows) = mixed(150);
+    let cells = fit::fit(&layout, &rows)?;
+    assert!(cells.targets.iter().map(|target| target.links.len()).sum::<usize>() > 5);
+    let mut scratch = pool::Scratch::default();
+    for row in 0..rows.n_rows() {
+        let slots: Vec<u16> = (0..layout.n_cells()).map(|cell| slot(&cells, &rows, row, cell)).collect();
+        for cell in (0..layout.n_cells()).filter(|cell| slots[*cell] != NOTHING) {
+            let (column, target) = (&cells.columns[cell], &cells.targets[cell]);
+            let own = slots[cell] as usize;
+            let left_out = (own < column.n_slots()).then(|| (own, column.leave_out(own)));
+            target.fill(column, &slots, left_out, &mut scratch);
+            let (expected, missing) = slow(&cells, &rows, row, cell);
+            for (p, expected) in scratch.mixed.iter().zip(&expected) {
+                assert!((f64::from(*p) - expected).abs() < 2e-5, "row {row}, cell {cell}: {p} and {expected}");
+            }
+            assert!((scratch.pool.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            assert!((scratch.mixed.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            let found = target.missing(column, &slots, cell, true);
+            assert!((found - missing).abs() < 1e-9, "row {row}, cell {cell}: {found} and {missing}");
+        }
+    }
+    Ok(())
+}
+
+/// Judged by a model that has not seen it, with the same weights, a row gets the probabilities that it gets when left out.
+#[test]
+fn what_is_expected_of_a_row_left_out_is_what_a_model_without_it_expects() -> Result<()> {
+    let (layout, rows) = mixed(120);
+    let cells = fit::fit(&layout, &rows)?;
+    let asked = vec![true; layout.n_cells()];
+    for row in [0, 5, 17, 60] {
+        let others = without(&rows, row);
+        let mut apart = cells.clone();
+        let of_cell =
+            |cell: usize| (0..others.n_rows()).map(|row| slot(&cells, &others, row, cell)).collect::<Vec<u16>>();
+        let slots: Vec<Vec<u16>> = (0..layout.n_cells()).map(of_cell).collect();
+        for (cell, column) in apart.columns.iter_mut().enumerate().skip(layout.n_numbers()) {
+            let mut counts = vec![0; column.n_slots()];
+            slots[cell].iter().for_each(|slot| {
+                let code = if *slot == MISSING { column.missing.expect("a code") as usize } else { *slot as usize };
+                counts[code] += 1;
+            });
+            *column = Column::group(&layout, cell - layout.n_numbers(), counts);
+        }
+        for (cell, target) in apart.targets.iter_mut().enumerate() {
+            for link in &mut target.links {
+                let d = link.context;
+                let columns = &cells.columns;
+                let rows = (0..others.n_rows()).map(|row| (row, 1));
+                let counted = link::Link::count((&columns[cell], &slots[cell]), (d, &columns[d], &slots[d]), rows);
+                let counted = counted.expect("a link");
+                *link = link::Link { prior_rows: link.prior_rows, weight: link.weight, ..counted };
+                link.finish(&apart.columns[cell]);
+            }
+        }
+        let one = rows.select(&[row]);
+        let (left_out, apart) = (cells.expected_in(&one, &asked, true), apart.expected_in(&one, &asked, false));
+        for (a, b) in left_out.probabilities.iter().zip(&apart.probabilities) {
+            assert!((a - b).abs() < 2e-5, "row {row}: {left_out:?} and {apart:?}");
+        }
+        for (a, b) in left_out.seen[layout.n_numbers()..].iter().zip(&apart.seen[layout.n_numbers()..]) {
+            assert!((a - b).abs() < 2e-5, "row {row}: {left_out:?} and {apart:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn parts_sum_to_the_score_and_what_is_expected_has_none() -> Result<()> {
+    let (layout, rows) = mixed(300);
+    let cells = fit::fit(&layout, &rows)?;
+    let n_cells = layout.n_cells();
+    let asked = vec![true; n_cells * rows.n_rows()];
+    for left_out in [false, true] {
+        let split = cells.split_rows(&rows, left_out);
+        let expected = cells.expected_in(&rows, &asked, left_out);
+        let scores = cells.score(&rows);
+        let mut as_expected = 0;
+        for row in 0..rows.n_rows() {
+            let sum = split.base[row] + split.parts(row).iter().sum::<f64>();
+            assert!(left_out || (sum - scores[row]).abs() < 1e-9 * scores[row].max(1.0), "{sum} and {}", scores[row]);
+            for (number, x) in rows.numbers(row).iter().enumerate() {
+                let [low, high] = expected.ranges[row * layout.n_numbers() + number];
+                assert!(low <= high);
+                assert_eq!(split.parts(row)[number] > 0.0, *x < low || *x > high, "row {row}, number {number}");
+            }
+            let probabilities = &expected.probabilities[row * (layout.width() - 2)..][..layout.width() - 2];
+            for (group, code) in rows.codes(row).iter().enumerate() {
+                let places = layout.group(group);
+                let probabilities = &probabilities[places.start - 2..places.end - 2];
+                assert!(probabilities.iter().sum::<f32>() <= 1.0 + 1e-5);
+                let seen = expected.seen[row * n_cells + 2 + group];
+                let is_likeliest = probabilities.iter().all(|p| *p <= probabilities[*code as usize]);
+                assert_eq!(split.parts(row)[2 + group] > 0.0, !is_likeliest, "row {row}, group {group}");
+                assert!(left_out || seen == probabilities[*code as usize]);
+                as_expected += usize::from(is_likeliest);
+            }
+        }
+        assert!(as_expected > rows.n_rows());
+    }
+    Ok(())
+}
+
+/// One cell says BROKEN in 6,000 rows of a column of three words.
+#[test]
+fn a_value_that_occurs_once_has_the_largest_part() -> Result<()> {
+    let layout = Layout::new(1, vec![4, 6, 1]);
+    let noise = |i: u32| (i.wrapping_mul(2_246_822_519) >> 9) % 1013;
+    let mut codes: Vec<u32> = (0..6000).flat_map(|row| [noise(row) % 3, noise(row + 1) % 6, 0]).collect();
+    codes[3 * 4321] = 3;
+    let numbers = (0..6000).map(|row| (noise(row + 2) % 500) as f32 / 250.0 - 1.0).collect();
+    let rows = Encoded::new(6000, codes, numbers);
+    let cells = fit::fit(&layout, &rows)?;
+    let broken = rows.select(&[4321]);
+    let split = cells.split_left_out(&broken).expect("a split");
+    let parts = split.parts(0);
+    assert!((0..4).all(|cell| cell == 1 || parts[cell] < 0.5 * parts[1]), "{parts:?}");
+    let all = cells.split_left_out(&rows).expect("a split");
+    let score = |row: usize| all.base[row] + all.parts(row).iter().sum::<f64>();
+    let above = (0..6000).filter(|row| score(*row) > score(4321)).count();
+    assert!(above < 60, "{above} rows are odder");
+    // The same for a value that only scoring shows.
+    let unseen = Encoded::new(1, vec![UNSEEN, broken.codes(0)[1], 0], broken.numbers(0).to_vec());
+    let split = cells.split(&unseen);
+    assert!((0..4).all(|cell| cell == 1 || split.parts(0)[cell] < 0.5 * split.parts(0)[1]), "{split:?}");
+    Ok(())
+}
+
+fn arrays(cells: &Cells) -> (Tensors, String) {
+    let mut tensors = Tensors::default();
+    let content = cells.save(&mut tensors).expect("content serialises").to_string();
+    (tensors, content)
+}
+
+#[test]
+fn neither_order_nor_threads_change_the_model() -> Result<()> {
+    let (layout, rows) = mixed(400);
+    let rows = rows.concat(&rows.select(&[3, 3, 77, 200]));
+    let order: Vec<usize> = (0..rows.n_rows()).map(|row| row * 151 % rows.n_rows()).collect();
+    let cells = fit::fit(&layout, &rows)?;
+    let threads = |n: usize| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("threads");
+    for n in [1, 3] {
+        let other = threads(n).install(|| fit::fit(&layout, &rows.select(&order)))?;
+        assert!(arrays(&cells) == arrays(&other), "{n} threads");
+        let scores = threads(n).install(|| other.score(&rows));
+        assert_eq!(scores, cells.score(&rows));
+    }
+    let (mut tensors, content) = arrays(&cells);
+    let content = serde_json::from_str(&content).expect("JSON");
+    let loaded = Cells::load(content, &layout, &mut tensors).expect("a model");
+    assert!(arrays(&loaded) == arrays(&cells));
+    assert_eq!(loaded.split_left_out(&rows), cells.split_left_out(&rows));
+    Ok(())
+}
+
+#[test]
+fn degenerate_tables_are_no_trouble() -> Result<()> {
+    let nan = f32::NAN;
+    let wide: Vec<f32> = (0..20 * 200).map(|i| ((i * 37 + i / 200 * 11) % 97) as f32 / 30.0).collect();
+    let tables = [
+        (Layout::new(0, vec![1]), Encoded::new(1, vec![0], vec![])),
+        (Layout::new(1, vec![]), Encoded::new(30, vec![], vec![nan; 30])),
+        (Layout::new(1, vec![]), Encoded::new(30, vec![], (0..30).map(|i| i as f32).collect())),
+        (Layout::new(1, vec![]), Encoded::new(3, vec![], vec![f32::INFINITY, f32::NEG_INFINITY, -0.0])),
+        (Layout::new(1, vec![2]).with_missing(vec![Some(1)]), Encoded::new(5, vec![1; 5], vec![nan; 5])),
+        (Layout::new(0, vec![3]).with_missing(vec![Some(2)]), Encoded::new(5, vec![2; 5], vec![])),
+        (Layout::new(0, vec![500, 500]), Encoded::new(400, (0..400).flat_map(|i| [i, i * 7 % 500]).collect(), vec![])),
+        (Layout::new(200, vec![]), Encoded::new(20, vec![], wide)),
+    ];
+    for (case, (layout, rows)) in tables.iter().enumerate() {
+        let cells = fit::fit(layout, rows)?;
+        let numbers = (0..2 * layout.n_numbers()).map(|i| if i < layout.n_numbers() { 20.0 } else { nan }).collect();
+        let unseen = Encoded::new(2, vec![UNSEEN; 2 * layout.n_groups()], numbers);
+        let all = rows.concat(&unseen);
+        let asked = vec![true; all.n_rows() * layout.n_cells()];
+        for left_out in [false, true] {
+            let split = cells.split_rows(&all, left_out);
+            assert!(split.base.iter().chain(&split.parts).all(|part| part.is_finite()), "case {case}");
+            let expected = cells.expected_in(&all, &asked, left_out);
+            assert!(
+                expected.probabilities.iter().chain(&expected.seen).all(|p| (0.0..=1.0).contains(p)),
+                "case {case}"
+            );
+            assert!(expected.ranges.iter().flatten().all(|limit| limit.is_finite()), "case {case}");
+        }
+        let (mut tensors, content) = arrays(&cells);
+        let content = serde_json::from_str(&content).expect("JSON");
+        let loaded = Cells::load(content, layout, &mut tensors).expect("a model");
+        assert_eq!(loaded.score(&all), cells.score(&all), "case {case}");
+    }
+    Ok(())
+}
