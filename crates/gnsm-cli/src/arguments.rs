@@ -228,22 +228,22 @@ pub enum BenchCommand {
     Tabular(BenchTabularArguments),
     /// Test methods on a segmenter's masks: do high scores go with low quality?
     Masks(mask::arguments::BenchMasksArguments),
-    /// Make ordinary tables with planted oddities of many kinds, and see how many are found and named.
+    /// Test the default on ordinary tables with planted oddities: how many are found and named?
     Planted(BenchPlantedArguments),
 }
 
 /// Arguments of `bench planted`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each table is written to OUT/tables, with its clean version and the truth beside it, and judged with defaults. \
-An oddity is found if its row is among the k oddest of a table with k oddities, and named if the first reason is about \
-its column. OUT/raw.csv gets the lines of a table as soon as it is judged; the same command goes on where it was \
-stopped. OUT/summary.md follows from it.")]
+Each table is written to OUT/tables, with its clean version and the truth beside it. Then the default method looks for the \
+oddities. In a table with k oddities, one is found if its row is among the k oddest rows. It is named if the first reason is \
+about its column. Each result is added to OUT/raw.csv as soon as it is measured. A run that was stopped goes on when the same \
+command is given again. OUT/summary.md has the tables.")]
 pub struct BenchPlantedArguments {
-    /// The tables [default: all].
+    /// The tables to make, by name [default: all].
     #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = planted_tables())]
     pub tables: Vec<String>,
-    /// Seeds 0 to N − 1, each with tables of its own.
+    /// How many seeds to run. Each has its own tables.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub seeds: u64,
     /// The folder for the results.
