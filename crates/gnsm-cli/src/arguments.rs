@@ -22,7 +22,7 @@ Examples:
   gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
 
-FILE is a table: csv, tsv, jsonl, parquet, arrow or arff. The format is found from the content or the ending.
+FILE is a table: csv, tsv, jsonl, parquet, arrow or arff, as its content or its ending says.
 The text formats may be compressed (.gz, .zst, .xz). Give `-`, or no FILE, to read standard input.
 Exit codes: 0 for success, 2 for an error. With --fail-on-anomaly, 1 if a row is flagged.";
 
@@ -58,7 +58,7 @@ pub enum Command {
     Inspect(InspectArguments),
     /// Find odd segmentation masks; measure masks against the truth.
     Mask(Box<mask::arguments::MaskArguments>),
-    /// Compare methods on labelled data, as the paper does.
+    /// Measure how well methods find known anomalies.
     Bench(BenchArguments),
     /// Print a script that makes your shell complete gnsm's commands.
     Completions(CompletionsArguments),
@@ -491,7 +491,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 pub enum Preset {
     /// Takes seconds to a minute on a laptop.
     Fast,
-    /// The paper's settings, as far as it gives them. For gnsm that means weeks on a CPU.
+    /// The paper's settings where it gives them; for gnsm, weeks on a CPU.
     Paper,
     /// The paper's settings of dagmm for its set bank.
     PaperBank,
@@ -504,10 +504,10 @@ pub enum Preset {
 /// How a score is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HeadName {
-    /// Rare values, unusual combinations and rows that match no common pattern, weighted by what the table shows.
+    /// Rare values, unusual combinations and rows that match no common pattern.
     Evidence,
     /// How surprised the network is by each cell, averaged over the noise levels.
     Surprise,
-    /// The paper's way: how unlikely the sizes of the network's scores are under a Gaussian mixture.
+    /// The paper's way: how unlikely the sizes of the network's scores are.
     Norms,
 }
