@@ -1,9 +1,12 @@
 //! `dsvdd` for masks: Deep SVDD (Ruff et al. 2018) with a convolutional network, the paper's rival in its case study.
 //!
-//! A network φ ([`PictureEncoder`]) maps a pair of an image and the one-hot mask to a code, and is trained to bring the codes of usual pairs near a centre c; the
-//! score is ‖φ(x) − c‖². c is the mean code of training pairs at the first weights, with coordinates nearer to 0 than 0.1 moved to ±0.1, since zero
-//! weights map everything to 0. A network that maps every pair to c has lost sight of them: the variance of the codes of held-out pairs is measured before
-//! and after training, and if less than a ten-thousandth is left the model carries a warning.
+//! A network φ ([`PictureEncoder`]) maps an image and its one-hot mask to a code. It is trained to bring the codes of
+//! usual pairs near a centre c. The score is ‖φ(x) − c‖². The centre is the mean code of training pairs at the first
+//! weights. Coordinates nearer to 0 than 0.1 are moved to ±0.1, since zero weights map everything to 0.
+//!
+//! A network that maps every pair to c tells nothing about them; the sphere has *collapsed*. So the variance of the
+//! codes of held-out pairs is measured before and after training. If less than a ten-thousandth is left, the model
+//! carries a warning.
 
 use std::ops::Range;
 

@@ -5,10 +5,11 @@
 //! the shape as well. The *surprise* of a pixel in a view is −log π of the class it has. The evidence against a mask
 //! has two parts:
 //!
-//! 1. in each view, the mean over the mask's classes of the mean surprise of their pixels. Classes count alike, since a small object that is wrong is as bad as a
-//!    large one. How far out the mean lies among those of held-out masks is told in nats by an [`ExponentialTail`], and the nats are averaged over the views.
-//! 2. without the network, the size of the largest piece of each class against those of training, in nats (`largest-component`). It knows nothing of
-//!    the image, and weighs a quarter.
+//! 1. In each view, the mean over the mask's classes of the mean surprise of their pixels. Classes count alike, since a
+//!    small object that is wrong is as bad as a large one. An [`ExponentialTail`] tells in nats how far out this mean
+//!    lies among those of held-out masks. The nats are averaged over the views.
+//! 2. Without the network: the size of the largest piece of each class against those of training, in nats
+//!    (`largest-component`). It knows nothing of the image, and weighs a quarter.
 //!
 //! The score is their sum. It is divided among the pixels: the first part in proportion to their surprise and the
 //! weight of their class, the second evenly.

@@ -4,8 +4,10 @@
 //! 1. `ops`: convolution, group norm and resampling, written by hand for CPUs.
 //! 2. `weights`, `layers`: what networks are made of.
 //! 3. `ncsn`, `efficient`: the score network, and the one of Deep SVDD.
-//! 4. `pictures`: pairs of an image and a mask as numbers; `descent`: how a network learns; `denoiser`: what the score network learns.
-//! 5. `score_matching` with its head in `evidence`, `dsvdd`: the methods; `method`: as `gnsm::mask` asks for them.
+//! 4. `pictures`: an image and its mask as numbers. `descent`: how a network learns. `denoiser`: what the score network
+//!    learns.
+//! 5. `score_matching` with its head in `evidence`, `dsvdd`: the methods. `method`: the methods as `gnsm::mask` asks
+//!    for them.
 //!
 //! Noise, loss, training loop, densities, calibration and model files are the library's.
 

@@ -22,7 +22,7 @@ Examples:
   gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
 
-FILE is a table: csv, tsv, jsonl, parquet, arrow or arff. The format is found from the content or the ending.
+FILE is a table: csv, tsv, jsonl, parquet, arrow or arff, as its content or its ending says.
 The text formats may be compressed (.gz, .zst, .xz). Give `-`, or no FILE, to read standard input.
 Exit codes: 0 for success, 2 for an error. With --fail-on-anomaly, 1 if a row is flagged.";
 
@@ -60,7 +60,7 @@ pub enum Command {
     Inspect(InspectArguments),
     /// Find odd segmentation masks; measure masks against the truth.
     Mask(Box<mask::arguments::MaskArguments>),
-    /// Compare methods on labelled data, as the paper does.
+    /// Measure how well methods find known anomalies.
     Bench(BenchArguments),
     /// Print a script that makes your shell complete gnsm's commands.
     Completions(CompletionsArguments),
@@ -250,22 +250,22 @@ pub enum BenchCommand {
     Tabular(BenchTabularArguments),
     /// Test methods on a segmenter's masks: do high scores go with low quality?
     Masks(mask::arguments::BenchMasksArguments),
-    /// Make ordinary tables with planted oddities of many kinds, and see how many are found and named.
+    /// Test the default on ordinary tables with planted oddities: how many are found and named?
     Planted(BenchPlantedArguments),
 }
 
 /// Arguments of `bench planted`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each table is written to OUT/tables, with its clean version and the truth beside it, and judged with defaults. \
-An oddity is found if its row is among the k oddest of a table with k oddities, and named if the first reason is about \
-its column. OUT/raw.csv gets the lines of a table as soon as it is judged; the same command goes on where it was \
-stopped. OUT/summary.md follows from it.")]
+Each table is written to OUT/tables, with its clean version and the truth beside it. Then the default method looks for the \
+oddities. In a table with k oddities, one is found if its row is among the k oddest rows. It is named if the first reason is \
+about its column. Each result is added to OUT/raw.csv as soon as it is measured. A run that was stopped goes on when the same \
+command is given again. OUT/summary.md has the tables.")]
 pub struct BenchPlantedArguments {
-    /// The tables [default: all].
+    /// The tables to make, by name [default: all].
     #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = planted_tables())]
     pub tables: Vec<String>,
-    /// Seeds 0 to N − 1, each with tables of its own.
+    /// How many seeds to run. Each has its own tables.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub seeds: u64,
     /// The folder for the results.
@@ -545,7 +545,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 pub enum Preset {
     /// Takes seconds to a minute on a laptop.
     Fast,
-    /// The paper's settings, as far as it gives them. For gnsm that means weeks on a CPU.
+    /// The paper's settings where it gives them; for gnsm, weeks on a CPU.
     Paper,
     /// The paper's settings of dagmm for its set bank.
     PaperBank,
@@ -558,10 +558,10 @@ pub enum Preset {
 /// How a score is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HeadName {
-    /// Rare values, unusual combinations and rows that match no common pattern, weighted by what the table shows.
+    /// Rare values, unusual combinations and rows that match no common pattern.
     Evidence,
     /// How surprised the network is by each cell, averaged over the noise levels.
     Surprise,
-    /// The paper's way: how unlikely the sizes of the network's scores are under a Gaussian mixture.
+    /// The paper's way: how unlikely the sizes of the network's scores are.
     Norms,
 }

@@ -1,14 +1,16 @@
 //! What the deep detectors share: settings of their training, rows as inputs, and reasons.
 //!
-//! They are trained by the same loop as GNSM ([`crate::train`]): batches of rows drawn at random, validation on held-out rows with the averaged
-//! weights, early stopping, the best weights kept.
+//! They are trained by the same loop as GNSM ([`crate::train`]): batches of rows drawn at random, validation on
+//! held-out rows with the averaged weights, early stopping, the best weights kept.
 //!
-//! Inputs are scaled numbers and one-hot categories ([`Inputs`]), as they are or each place standardised. A missing number is the mean, 0, and its
-//! absence is a category of its group; an unseen category leaves its group's places at 0 (before they are standardised).
+//! Inputs are scaled numbers and one-hot categories ([`Inputs`]), either as they are or with each place standardised. A
+//! missing number is the mean, 0, and its absence is a category of its group. An unseen category leaves its group's
+//! places at 0 (before they are standardised).
 //!
-//! A score s is no sum over cells, so reasons are integrated gradients (Sundararajan, Taly and Yan 2017) from the mean training row m to
-//! the row x: the part of place j is (xⱼ − mⱼ) ∫₀¹ ∂s/∂xⱼ(m + t(x − m)) dt, by the midpoint rule, and a cell has the parts of its places. They sum
-//! to s(x) − s(m) up to the rule's error, which goes to the base. A part is negative where a cell fits better than the mean row.
+//! A score s is not a sum over cells. So reasons are integrated gradients (Sundararajan, Taly and Yan 2017) from the
+//! mean training row m to the row x. The part of place j is (xⱼ − mⱼ) ∫₀¹ ∂s/∂xⱼ(m + t(x − m)) dt, by the midpoint
+//! rule, and a cell has the parts of its places. They sum to s(x) − s(m) up to the rule's error, which goes to the
+//! base. A part is negative where a cell fits better than the mean row.
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};

@@ -1,28 +1,33 @@
-//! Deep SVDD: how far a network maps a row from the point to which it maps usual rows (Ruff et al., *Deep One-Class Classification*, ICML 2018).
+//! Deep SVDD: a network maps usual rows close to one point, and the score is the distance from it (Ruff et al., *Deep
+//! One-Class Classification*, ICML 2018).
 //!
-//! An encoder φ(x; W) is trained to map all training rows close to a centre c that was fixed before training, so that it has to find what they
-//! have in common. This is the variant with a decoder ψ, as PyOD has it and the GNSM paper used it ("autoencoder variant", layers of 1024,
-//! 512 and 256 units, swish); over the n rows of a batch it minimises
+//! An encoder φ(x; W) is trained to map all training rows close to a centre c that was fixed before training. So it has
+//! to find what they have in common. This is the variant with a decoder ψ, as PyOD has it and the GNSM paper used it
+//! ("autoencoder variant", layers of 1024, 512 and 256 units, swish). Over the n rows of a batch it minimises
 //!
 //! (1/n) Σᵢ ‖φ(xᵢ) − c‖² + (ω/d) (1/n) Σᵢ ‖ψ(φ(xᵢ)) − xᵢ‖²,
 //!
-//! where d is the width of the encoding and ω the setting `reconstruction`. The score is the squared distance ‖φ(x) − c‖² alone: the
-//! reconstruction regularises the training, it is what keeps φ from forgetting the row, and takes no part in scoring, as in the paper.
+//! where d is the width of the encoding and ω the setting `reconstruction`. The score is the squared distance ‖φ(x) −
+//! c‖² alone. As in the paper, the reconstruction takes no part in scoring. It only keeps φ from forgetting the row
+//! while training.
 //!
-//! A network that maps every row to c has no loss of the first kind: the sphere collapses, and scores mean nothing. Against it:
+//! A network that maps every row to c has no loss of the first kind. The sphere *collapses*, and scores mean nothing.
+//! Against it:
 //!
-//! - The encoder has no biases, with which a constant map is easy (Ruff et al., proposition 2), and an unbounded activation (proposition 3). With
-//!   one-hot groups, which sum to 1, a constant could still be learned; each place is standardised by the training rows, as PyOD does it, so
-//!   that they sum to nothing known. It also makes a rare category a large number: 1/√p for a share p of the rows.
-//! - c is the mean of φ over training rows at the first weights; a coordinate nearer to 0 than 0.1 is moved to ±0.1, since zero weights
-//!   map everything to 0 (proposition 1).
+//! - The encoder has no biases, with which a constant map is easy (Ruff et al., proposition 2), and an unbounded
+//!   activation (proposition 3). One-hot groups sum to 1, so a constant could still be learned. Therefore each place is
+//!   standardised by the training rows, as PyOD does it, and the sum is no longer constant. It also makes a rare
+//!   category a large number: 1/√p for a share p of the rows.
+//! - c is the mean of φ over training rows at the first weights. A coordinate nearer to 0 than 0.1 is moved to ±0.1,
+//!   since zero weights map everything to 0 (proposition 1).
 //! - The decoder must tell rows apart from their codes.
-//! - Collapse is measured: the variance of the codes of held-out rows, before and after training. Below a ten-thousandth of where it started the model
-//!   carries a warning, which `gnsm fit` and `gnsm inspect` show.
+//! - Collapse is measured: the variance of the codes of held-out rows, before and after training. Below a
+//!   ten-thousandth of where it started, the model carries a warning, which `gnsm fit` and `gnsm inspect` show.
 //!
-//! Settings of the paper beside the layers: Adam, learning rate 1e-3, batches of 512, 1,000 epochs ([`DsvddConfig::paper`]). The default stops long
-//! before, and early where validation does. How numbers, missing values and reasons are handled stands in `deep.rs`. An unseen
-//! category adds log(n + 1), for n rows that never showed it, times the mean distance of training rows.
+//! The paper's other settings: Adam, learning rate 1e-3, batches of 512, 1,000 epochs ([`DsvddConfig::paper`]). The
+//! default stops long before, and earlier if validation says so. `deep.rs` says how numbers, missing values and reasons
+//! are handled. An unseen category adds log(n + 1), for n rows that never showed it, times the mean distance of
+//! training rows.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,25 +1,30 @@
-//! How far out in the tails of its columns a row lies (Li, Zhao, Hu, Botta, Ionescu and Chen, *ECOD: Unsupervised Outlier Detection Using Empirical
-//! Cumulative Distribution Functions*, IEEE TKDE, 2022).
+//! How far out in the tails of its columns a row lies (Li, Zhao, Hu, Botta, Ionescu and Chen, *ECOD: Unsupervised
+//! Outlier Detection Using Empirical Cumulative Distribution Functions*, IEEE TKDE, 2022).
 //!
 //! For a column with n training values, and the row's own x among them,
 //!
-//! left = −log((#{xᵢ ≤ x} + 1)/(n + 1)), right = −log((#{xᵢ ≥ x} + 1)/(n + 1)), part = max(left, right, skewed),
+//! left = −log((#{xᵢ ≤ x} + 1)/(n + 1)), right = −log((#{xᵢ ≥ x} + 1)/(n + 1)), part = max(left, right, skewed).
 //!
-//! where *skewed* is the left tail for a column skewed to the left (a negative third moment), the right one for a column skewed to
-//! the right, and their sum for one that is not skewed at all. The score is the sum over all columns of the encoding, numbers and one-hot
-//! places alike. The paper takes the largest of the three sums instead of the sum of the largest; PyOD, whose scores these are, takes it
-//! column by column, which is what makes the score additive. It also makes the skewness matter only where it is 0.
+//! *Skewed* is the left tail for a column skewed to the left (a negative third moment), the right one for a column
+//! skewed to the right, and their sum for a column that is not skewed at all. The score is the sum over all columns of
+//! the encoding, numbers and one-hot places alike.
 //!
-//! PyOD adds all rows that it is to score to the distribution, so that a score there depends on the batch. Here it is always the one
-//! row: the scores are PyOD's for rows given one at a time, and no tail is empty.
+//! This is PyOD's score, and differs from the paper in one thing. The paper takes the largest of the three sums. PyOD
+//! takes the largest in each column, and sums those. That makes the score a sum over cells. It also makes the skewness
+//! matter only where it is 0.
 //!
-//! A one-hot place with m ones among the n rows is log((n + 1)/(m + 1)) for a one and log((n + 1)/(n − m + 1)) for a zero, whatever
-//! its skewness, since one of the two tails is everything. A group's part is the sum over its places, known for every category beforehand.
+//! PyOD adds all rows that it is to score to the distribution, so a score there depends on the batch. Here only the one
+//! row is added. So the scores are PyOD's for rows given one at a time, and no tail is empty.
+//!
+//! A one-hot place with m ones among the n rows is log((n + 1)/(m + 1)) for a one and log((n + 1)/(n − m + 1)) for a
+//! zero, whatever its skewness, since one of the two tails is everything. The part of a group is the sum over its
+//! places, which is known for every category beforehand.
 //!
 //! - A missing number has no part; its absence is a category of its group.
 //! - An unseen category is a one in a place where training has only zeros: it adds log(n + 1).
 //!
-//! The model keeps the sorted distinct values of each number with their counts, column by column: not a row, but not nothing of one.
+//! The model keeps the sorted distinct values of each number with their counts. That is no row, but it tells something
+//! about the rows.
 
 use serde::{Deserialize, Serialize};
 

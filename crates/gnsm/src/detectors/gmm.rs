@@ -1,20 +1,22 @@
 //! A Gaussian mixture directly on the encoding: scaled numbers and one-hot categories.
 //!
-//! score(x) = −log Σₖ wₖ N(x; μₖ, Σₖ), five full components unless told otherwise, fitted by expectation-maximisation
-//! ([`crate::density`], which follows scikit-learn's `GaussianMixture`; McLachlan and Peel, *Finite Mixture Models*, 2000). One-hot
-//! places of a group sum to 1, so every covariance is singular, and it is the regularisation ε that gives it a density: what
-//! leaves the plane of the training rows is punished by 1/ε.
+//! score(x) = −log Σₖ wₖ N(x; μₖ, Σₖ), by default with five full components, fitted by expectation-maximisation
+//! ([`crate::density`], which follows scikit-learn's `GaussianMixture`; McLachlan and Peel, *Finite Mixture Models*,
+//! 2000). The one-hot places of a group sum to 1, so every covariance is singular. Only the regularisation ε gives it a
+//! density: what leaves the plane of the training rows is punished by 1/ε.
 //!
-//! Where it starts decides much, here as in scikit-learn. AUROC over ten starts on one split, and over six of scikit-learn's: bank 68.3 ± 3.6 and 69.5 ± 1.0,
-//! chess 69.1 ± 9.0 and 65.3 ± 10.6, probe 95.5 ± 1.1 and 95.7 ± 1.4. Of those six on bank the likeliest
-//! has 68.6 and the least likely 70.6: the likelihood does not tell which start detects best.
+//! Much depends on where the fit starts, here as in scikit-learn. AUROC over ten starts on one split, and over six of
+//! scikit-learn's: bank 68.3 ± 3.6 and 69.5 ± 1.0, chess 69.1 ± 9.0 and 65.3 ± 10.6, probe 95.5 ± 1.1 and 95.7 ± 1.4.
+//! Of those six on bank the likeliest has 68.6 and the least likely 70.6. So the likelihood does not tell which start
+//! detects best.
 //!
-//! With the responsibilities rₖ(x), −log p = Σₖ rₖ (½ dₖᵀ Pₖ dₖ + ½ log det 2πΣₖ − log wₖ + log rₖ), where dₖ = x − μₖ and Pₖ = Σₖ⁻¹. The part
-//! of a cell is Σₖ ½ rₖ Σⱼ dₖⱼ (Pₖ dₖ)ⱼ over its places j; all else is the base. A part may be negative, where a cell fits to an odd one.
+//! With the responsibilities rₖ(x), −log p = Σₖ rₖ (½ dₖᵀ Pₖ dₖ + ½ log det 2πΣₖ − log wₖ + log rₖ), where dₖ = x − μₖ
+//! and Pₖ = Σₖ⁻¹. The part of a cell is Σₖ ½ rₖ Σⱼ dₖⱼ (Pₖ dₖ)ⱼ over its places j. All else is the base. A part may be
+//! negative, where a cell fits to an odd one.
 //!
 //! - A missing number is the mean, 0, and its absence is a category of its group.
 //! - An unseen category leaves its group's places at 0, and adds log(n + 1) to the score.
-//! - More than 2²⁵ cells of distinct rows are fitted on by a sample in proportion to their counts.
+//! - If the distinct rows have more than 2²⁵ cells, the fit uses a sample in proportion to their counts.
 
 use serde::{Deserialize, Serialize};
 

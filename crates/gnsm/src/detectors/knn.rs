@@ -1,25 +1,25 @@
-//! The distance to the k-th nearest training row (Ramaswamy, Rastogi and Shim, *Efficient Algorithms for Mining Outliers from Large Data Sets*,
-//! SIGMOD 2000).
+//! The distance to the k-th nearest training row (Ramaswamy, Rastogi and Shim, *Efficient Algorithms for Mining
+//! Outliers from Large Data Sets*, SIGMOD 2000).
 //!
-//! Two distances:
+//! There are two distances:
 //!
-//! - [`Distance::Euclidean`], on the encoding: √(2·(cells whose categories differ) + Σⱼ (xⱼ − yⱼ)²), which is what one-hots give,
-//!   computed on codes without ever making one. A missing number is the mean, 0.
-//! - [`Distance::Gower`], on the columns (Gower, *A General Coefficient of Similarity*, Biometrics, 1971): the mean over columns of 0 or 1 for
-//!   categories and of |x − y| over the range of the training rows, at most 1, for numbers. Without numbers it is the
-//!   share of columns that differ, Hamming's distance. A missing number differs by its absence alone.
+//! - [`Distance::Euclidean`], on the encoding: √(2·(cells whose categories differ) + Σⱼ (xⱼ − yⱼ)²). That is the
+//!   distance of one-hot vectors, computed on codes without ever making one. A missing number is the mean, 0.
+//! - [`Distance::Gower`], on the columns (Gower, *A General Coefficient of Similarity*, Biometrics, 1971): a mean over
+//!   columns. A category adds 0 or 1. A number adds |x − y| over the range of the training rows, at most 1. Without
+//!   numbers it is the share of columns that differ, Hamming's distance. A missing number differs by its absence alone.
 //!
-//! A training row that occurs c times is c neighbours. A row that was trained on finds itself among them. An unseen category differs
-//! from every training row's.
+//! A training row that occurs c times is c neighbours. A row that was trained on finds itself among them. An unseen
+//! category differs from every training row's.
 //!
-//! The parts are each cell's share of the distance to the k-th neighbour: of its square, over the distance, for Euclid. What was
-//! expected is what the k nearest rows have.
+//! The part of a cell is its share of the distance to the k-th neighbour; for Euclid, its share of the square, over the
+//! distance. What was expected is what the k nearest rows have.
 //!
 //! # Training rows in the model
 //!
-//! Nowhere else does a training row live in a model; this method *is* its training rows, up to `most_rows` distinct ones as codes and scaled
-//! numbers, which together with the schema can be read back. Whoever may not give away rows may not give away such a model. Where
-//! there are more rows, a sample in proportion to the counts stands for them, and k counts within that sample.
+//! This method *is* its training rows: up to `most_rows` distinct ones, as codes and scaled numbers. Together with the
+//! schema they can be read back. So do not give away such a model if you may not give away the rows. If there are more
+//! rows, a sample in proportion to the counts stands for them, and k counts within that sample.
 
 use serde::{Deserialize, Serialize};
 

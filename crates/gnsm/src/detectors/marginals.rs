@@ -1,11 +1,12 @@
 //! The surprise of each cell by itself: a row is odd if its cells are rare, whatever they are together with.
 //!
-//! score(x) = Σ_g −log(n_g(x_g)/n) + Σ_j z_j²/2, where n_g(k) of the n training rows have category k in group g. It is the negative
-//! log-likelihood of independent columns, up to a constant, and in nats. A category of a column that takes all rows costs nothing.
+//! score(x) = Σ_g −log(n_g(x_g)/n) + Σ_j z_j²/2, where n_g(k) of the n training rows have category k in group g. It is
+//! the negative log-likelihood of independent columns, up to a constant, in nats. A category that all rows have costs
+//! nothing.
 //!
-//! - Numbers: z²/2, the surprise of a standard normal number above that of its mean; z is what the encoder scaled.
+//! - Numbers: z²/2, the surprise of a standard normal number above that of its mean. z is what the encoder scaled.
 //! - A missing number costs what its absence costs in its group: −log of the share of rows that miss it.
-//! - An unseen category costs log(n + 1), the rule of succession, which is more than any that was seen.
+//! - An unseen category costs log(n + 1), the rule of succession. That is more than any that was seen.
 
 use serde::{Deserialize, Serialize};
 

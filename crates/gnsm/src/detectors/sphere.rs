@@ -1,8 +1,8 @@
 //! What Deep SVDD asks of its centre and its codes, for rows as for masks (Ruff et al. 2018).
 //!
-//! A network that maps everything to one point has no loss: the sphere collapses. Zero weights map everything to 0, so no
-//! coordinate of the centre may lie there. Whether it collapsed all the same is told by the variance of the codes of held-out
-//! samples, before and after training.
+//! A network that maps everything to one point has no loss; the sphere *collapses*. Zero weights map everything to 0,
+//! so no coordinate of the centre may lie there. The variance of the codes of held-out samples, before and after
+//! training, tells whether the sphere collapsed all the same.
 
 /// Coordinates of the centre are at least this far from 0.
 const SMALLEST_COORDINATE: f64 = 0.1;

@@ -1,5 +1,5 @@
-//! Files that are written: the container of models and checkpoints, how fitted things go into it, and writing beside before
-//! renaming.
+//! Files that are written: the container of models and checkpoints, how fitted things go into it, and files that appear
+//! whole or not at all.
 
 mod atomic_file;
 pub(crate) mod checkpoint;

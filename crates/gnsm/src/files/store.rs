@@ -1,8 +1,8 @@
-//! One way to save and to load what was fitted.
+//! The one way to save and to load what was fitted.
 //!
-//! A file keeps a fitted thing in two parts: named arrays ([`Tensors`]) and one JSON document for everything else. A type says
-//! with [`Store`] which arrays and which document it has, and checks lengths and ranges when it takes them back. The
-//! conversion to and from JSON stands here, once.
+//! A file keeps a fitted thing in two parts: named arrays ([`Tensors`]), and one JSON document for everything else.
+//! With [`Store`], a type says which arrays and which document it has, and checks lengths and ranges when they are
+//! loaded. Only this module converts to and from JSON.
 
 use std::fmt::Display;
 

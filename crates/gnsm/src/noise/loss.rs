@@ -1,7 +1,11 @@
 //! How wrong the network's answer was.
 //!
-//! Three objectives, summed over the columns of a row: the paper's squared error between softmaxes (`gnsm_obj`), its
-//! Kullback–Leibler divergence (`kl_obj`), both times λ²K² if `weighted`, and for the posterior the cross-entropy of the category.
+//! There are three objectives, summed over the columns of a row:
+//!
+//! - the paper's squared error between softmaxes (`gnsm_obj`), times λ²K² if `weighted`;
+//! - the paper's Kullback–Leibler divergence (`kl_obj`), times λ²K² if `weighted`;
+//! - for the posterior, the cross-entropy of the category.
+//!
 //! Numbers add half the squared error of the score (`eq:dsm`), or of z, which is σ² times it.
 
 use serde::{Deserialize, Serialize};

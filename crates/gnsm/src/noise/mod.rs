@@ -1,9 +1,10 @@
 //! Noise on rows: the levels, the noise of categories and numbers, and the losses.
 //!
-//! A level is a triple (λ, σ, δ). Categories are relaxed with [`concrete`] noise of temperature λ around a one-hot that
-//! δ has smoothed; numbers get [`gaussian`] noise of deviation σ. Training takes three steps with a row: [`perturb`] adds the noise,
-//! [`Parameterisation::present`] makes it what a network sees, and [`Loss`] compares what the network says with what the noise was,
-//! and gives the gradient with respect to the network's logits. Nothing here knows what a network is.
+//! A *level* is a strength of noise, a triple (λ, σ, δ). A category becomes a one-hot vector that is smoothed by δ, and
+//! gets [`concrete`] noise of temperature λ. A number gets [`gaussian`] noise of deviation σ. Training takes three
+//! steps with a row: [`perturb`] adds the noise. [`Parameterisation::present`] turns the noisy row into what a network
+//! sees. [`Loss`] compares what the network says with what the noise was, and gives the gradient with respect to the
+//! network's logits. Nothing here knows what a network is.
 
 pub mod concrete;
 pub mod gaussian;

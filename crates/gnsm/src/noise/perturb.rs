@@ -1,4 +1,4 @@
-//! Noise on the categories of a row.
+//! Adds noise to the categories of a row.
 
 use super::{Levels, concrete};
 use crate::columns::{ABSENT, Layout, UNSEEN};

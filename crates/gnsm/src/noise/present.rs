@@ -1,12 +1,12 @@
 //! What the network sees of a noisy row, and what its answer means.
 //!
-//! Two parameterisations of the network's logits z for a category group:
+//! There are two parameterisations of the network's logits z for a category group:
 //!
 //! - [`Parameterisation::Noise`], the paper's: softmax(z) estimates softmax(ε) with ε = log α − λx̃, and the score is
 //!   −λ + λK·softmax(z). For a number the output is the score itself. The network sees x̃.
-//! - [`Parameterisation::Posterior`]: π = softmax(z) estimates the category given the noisy row, from which E[softmax(ε) | x̃] and
-//!   so the exact score follow (`concrete::expected_softmax`). For a number the output estimates z in x̃ = x + σz.
-//!   The network sees λ·x̃ with its mean taken out, so that its inputs keep one scale over all levels.
+//! - [`Parameterisation::Posterior`]: π = softmax(z) estimates the category given the noisy row. E[softmax(ε) | x̃]
+//!   follows from it, and so does the exact score (`concrete::expected_softmax`). For a number the output estimates z
+//!   in x̃ = x + σz. The network sees λ·x̃ with its mean taken out, so that its inputs keep one scale over all levels.
 
 use serde::{Deserialize, Serialize};
 

@@ -28,7 +28,7 @@ pub enum MaskCommand {
     Fit(FitArguments),
     /// Apply a model to masks: write a score, a p-value and a flag for each.
     Score(ScoreArguments),
-    /// Compare predicted masks with the true ones: Dice, surface distances, intersection over union.
+    /// Compare predicted masks with the true ones: overlap and surface distances.
     Metrics(MetricsArguments),
     /// Tell whether high scores go with low quality.
     Evaluate(EvaluateArguments),
@@ -110,14 +110,14 @@ pub struct FitArguments {
 pub enum MaskPreset {
     /// Masks of 64 × 64 pixels. Takes minutes on a laptop.
     Fast,
-    /// The paper's network, masks of 256 × 256 pixels. Meant for a GPU; no full run of it has been made.
+    /// The paper's network at 256 × 256 pixels; for a GPU, and never run to the end.
     Paper,
 }
 
 /// How a score is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MaskHeadName {
-    /// How surprising the pixels of each class are, and how large its largest piece is.
+    /// How surprising the pixels of each class are, and the size of its largest piece.
     Evidence,
     /// The paper's way: how unlikely the sizes of the network's scores are.
     Norms,
@@ -154,7 +154,7 @@ pub struct ScoreArguments {
 #[command(after_help = "\
 The output has these columns:
   id                        the name of the image
-  dice                      overlap, 0 to 1: mean over the foreground classes of either mask; 1 if none
+  dice                      overlap, 0 to 1: mean over the foreground classes; 1 if there are none
   miou, pixacc              mean intersection over union; share of right pixels (void left out)
   msd, hd95                 mean surface distance and 95 % Hausdorff distance in pixels: means over
                             the classes that both masks have; empty if none

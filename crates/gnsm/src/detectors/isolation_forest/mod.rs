@@ -1,24 +1,26 @@
 //! How few random cuts set a row apart (Liu, Ting and Zhou, *Isolation Forest*, ICDM 2008).
 //!
-//! Each tree takes a sample of ψ rows and cuts it at random until every row is alone or ⌈log₂ ψ⌉ cuts deep. With h(x) the depth at which
-//! a row ends, plus c(m) where m > 1 rows end together,
+//! Each tree takes a sample of ψ rows and cuts it at random until every row is alone or ⌈log₂ ψ⌉ cuts deep. Let h(x) be
+//! the depth at which a row ends, plus c(m) where m > 1 rows end together. Then
 //!
 //! score(x) = 2^(−E[h(x)]/c(ψ)), c(m) = 2(ln(m − 1) + γ) − 2(m − 1)/m,
 //!
-//! where c(m) is the mean depth of a search tree of m rows: ½ is usual, and towards 1 is odd.
+//! where c(m) is the mean depth of a search tree of m rows. ½ is usual, and towards 1 is odd.
 //!
 //! # Cuts
 //!
-//! A cut is made in a column drawn from those in which the rows at hand differ. A number is cut between its smallest and its
-//! largest value. A categorical column is cut into two random sets of categories ([`Encoding::Native`]), so that a column counts once
-//! whatever its number of categories; with [`Encoding::OneHot`] a place of the one-hot encoding is drawn instead, and one category is
-//! cut from the rest, as any forest does that is given one-hots.
+//! A cut is made in a column that is drawn from those in which the rows at hand differ. A number is cut between its
+//! smallest and its largest value. A categorical column is cut into two random sets of categories
+//! ([`Encoding::Native`]), so that a column counts once whatever its number of categories. With [`Encoding::OneHot`] a
+//! place of the one-hot encoding is drawn instead, and one category is cut from the rest, as in any forest that is
+//! given one-hot vectors.
 //!
 //! # Parts
 //!
-//! A cut that takes a row from m rows to m′ saves c(m) − 1 − c(m′) of depth: much where it leaves a crowd, less than nothing where it
-//! stays in it. These savings telescope to c(ψ) − h(x). A cell's part is the mean saving of the cuts in its column, times the slope
-//! (score − ½)/(c(ψ) − `E[h]`) that makes base ½ and parts sum to the score.
+//! A cut that takes a row from m rows to m′ saves c(m) − 1 − c(m′) of depth. That is much if the cut leaves most rows
+//! behind, and less than nothing if the row stays with most of them. These savings sum to c(ψ) − h(x). The part of a
+//! cell is the mean saving of the cuts in its column, times (score − ½)/(c(ψ) − `E[h]`). With that factor, base ½ and
+//! parts sum to the score.
 //!
 //! - A missing number goes where most rows go; its absence is a category of its group.
 //! - An unseen category is alone at the first cut in its column, and alone in any leaf.

@@ -1,20 +1,23 @@
-//! A smooth region that holds most training rows, and how far outside of it a row lies (Schölkopf, Platt, Shawe-Taylor, Smola and
-//! Williamson, *Estimating the Support of a High-Dimensional Distribution*, Neural Computation, 2001).
+//! One-class support vector machine: a smooth region that holds most training rows, and how far outside of it a row
+//! lies (Schölkopf, Platt, Shawe-Taylor, Smola and Williamson, *Estimating the Support of a High-Dimensional
+//! Distribution*, Neural Computation, 2001).
 //!
-//! score(x) = ρ − Σᵢ αᵢ exp(−γ‖x − xᵢ‖²): minus the decision value of a ν-SVM of one class with a Gaussian kernel. α minimises ½ αᵀKα
-//! where Σαᵢ = νn and 0 ≤ αᵢ ≤ cᵢ, the count of the distinct row i, which is the problem of all n rows with equal ones taken together. About
-//! the share ν of the training rows score above 0. Scale and signs are libsvm's, and so scikit-learn's.
+//! score(x) = ρ − Σᵢ αᵢ exp(−γ‖x − xᵢ‖²): minus the decision value of a ν-SVM of one class with a Gaussian kernel. α
+//! minimises ½ αᵀKα where Σαᵢ = νn and 0 ≤ αᵢ ≤ cᵢ, the count of the distinct row i. That is the problem of all n rows
+//! with equal ones taken together. About a share ν of the training rows score above 0. Scale and signs are those of
+//! libsvm and scikit-learn.
 //!
-//! Distances are Euclid's on the encoding, computed on codes ([`super::stored_rows`]); γ is 1/(width · variance of all its places) unless
-//! given, scikit-learn's `scale`.
+//! Distances are Euclid's on the encoding, computed on codes ([`super::stored_rows`]). By default γ is 1/(width ·
+//! variance of all its places), scikit-learn's `scale`.
 //!
-//! The score is not additive. Each support vector's missing similarity 1 − K(x, xᵢ) is shared out to the cells in proportion to what
-//! they add to the squared distance; the base is ρ − Σαᵢ, the score of a row that is equal to all support vectors at once.
+//! The score is not a sum over cells. Each support vector lacks some similarity, 1 − K(x, xᵢ). It is divided among the
+//! cells in proportion to what they add to the squared distance. The base is ρ − Σαᵢ, the score of a row that is equal
+//! to all support vectors at once.
 //!
 //! - A missing number is the mean, 0, and its absence is a category of its group.
 //! - An unseen category differs from every training row's.
-//! - Like [`super::Knn`], the model holds training rows: those that carry an α. Where there are more than `most_rows` distinct rows, a
-//!   sample in proportion to the counts stands for them.
+//! - Like [`super::Knn`], the model holds training rows: those that have an α. If there are more than `most_rows`
+//!   distinct rows, a sample in proportion to the counts stands for them.
 
 mod solve;
 
