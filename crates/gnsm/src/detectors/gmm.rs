@@ -53,14 +53,19 @@ pub struct StoredGmm {
 
 impl Gmm {
     /// Fits the mixture.
-    pub fn fit(config: &MixtureConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
+    pub fn fit(
+        config: &MixtureConfig,
+        layout: &Layout,
+        rows: [&Encoded; 2],
+        Run { seed, .. }: Run<'_>,
+    ) -> Result<Self> {
         check_width(layout)?;
         let (rows, counts) = rows_to_fit(rows)?;
         let n_rows = counts.iter().sum();
         let (rows, counts) = sample_rows(&rows, &counts, MOST_ENTRIES / layout.n_cells());
         let (places, values) = entries(layout, &rows);
         let sparse = SparseRows::new(&places, &values, layout.width(), &counts)?;
-        let mixture = GaussianMixture::fit_sparse(sparse, config, run.seed)?;
+        let mixture = GaussianMixture::fit_sparse(sparse, config, seed)?;
         Ok(Self { config: config.clone(), layout: layout.clone(), n_rows, mixture })
     }
 

@@ -137,11 +137,16 @@ fn mean_depth(rows: u32) -> f64 {
 
 impl IsolationForest {
     /// Grows the trees.
-    pub fn fit(config: &IsolationForestConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
+    pub fn fit(
+        config: &IsolationForestConfig,
+        layout: &Layout,
+        rows: [&Encoded; 2],
+        Run { seed, .. }: Run<'_>,
+    ) -> Result<Self> {
         config.validate()?;
         let n_rows = check_rows(rows)?;
         let mut forest = Self::bare(*config, layout, config.sample.min(n_rows) as u32);
-        for tree in grow::grow_trees(config, layout, rows, run.seed) {
+        for tree in grow::grow_trees(config, layout, rows, seed) {
             let (first_node, first_word) = (forest.nodes.len() as u32, forest.subsets.len() as u32);
             forest.roots.push(first_node);
             forest.nodes.extend(tree.nodes.into_iter().map(|node| Node {
