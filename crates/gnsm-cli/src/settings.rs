@@ -24,7 +24,7 @@ pub fn method(arguments: &MethodArguments) -> Result<Method> {
     if let Method::Gnsm(config) = &mut method {
         *config = with_head(*config, arguments.head);
     } else if arguments.head.is_some() {
-        bail!("--head is for the method gnsm, not for {}; leave it out, or leave out --method", method.name());
+        bail!("--head is for the method gnsm, not for {}; leave it out, or give --method gnsm", method.name());
     }
     if let Some(path) = &arguments.config {
         method = with_file(&method, path)?;

@@ -47,7 +47,7 @@ fn damaged_parquet_is_refused() {
         folder.write("bad.parquet", &good[..good.len() - good.len() / part]);
         let error = folder.run(&["score", "scores.gnsm", "bad.parquet", "-o", "s.csv"]).failed();
         assert!(error.starts_with("error: bad.parquet"), "{error}");
-        folder.run(&["detect", "bad.parquet", "--config", "tiny.toml"]).failed();
+        folder.run(&["detect", "bad.parquet", "--method", "gnsm", "--config", "tiny.toml"]).failed();
     }
     // A flipped bit may be in a number, and then nobody can know.
     for place in (0..good.len()).step_by(good.len() / 40) {
@@ -87,7 +87,7 @@ fn inputs_are_never_overwritten() {
         &["score", "claims.gnsm", "claims.csv", "-o", "claims.csv"][..],
         &["score", "claims.gnsm", "claims.csv", "-o", "./claims.gnsm", "--output-format", "csv"],
         &["fit", "claims.csv", "-o", "claims.csv"],
-        &["fit", "claims.csv", "-o", "tiny.toml", "--config", "tiny.toml"],
+        &["fit", "claims.csv", "-o", "tiny.toml", "--method", "gnsm", "--config", "tiny.toml"],
         &["detect", "claims.csv", "-o", "claims.csv"],
         &["detect", "claims.csv", "--save", "./claims.csv"],
         &["detect", "claims.csv", "--save", "both.csv", "-o", "both.csv"],
@@ -129,9 +129,9 @@ fn a_disk_that_fills_up_leaves_earlier_files_alone() {
         ("old.csv", &["score", "claims.gnsm", "claims.csv", "-o", "old.csv"][..]),
         ("old.jsonl", &["score", "claims.gnsm", "claims.csv", "-o", "old.jsonl", "--fdr", "0.5"]),
         ("old.parquet", &["score", "claims.gnsm", "claims.csv", "-o", "old.parquet", "--explain", "4"]),
-        ("old.csv", &["detect", "claims.csv", "-o", "old.csv", "--config", "tiny.toml"]),
-        ("old.gnsm", &["fit", "claims.csv", "-o", "old.gnsm", "--config", "tiny.toml"]),
-        ("old.gnsm", &["detect", "claims.csv", "--save", "old.gnsm", "--config", "tiny.toml"]),
+        ("old.csv", &["detect", "claims.csv", "-o", "old.csv", "--method", "gnsm", "--config", "tiny.toml"]),
+        ("old.gnsm", &["fit", "claims.csv", "-o", "old.gnsm", "--method", "gnsm", "--config", "tiny.toml"]),
+        ("old.gnsm", &["detect", "claims.csv", "--save", "old.gnsm", "--method", "gnsm", "--config", "tiny.toml"]),
     ] {
         // The signal that comes with it is ignored: a full disk sends none.
         let limited = ["-c", "trap '' XFSZ; ulimit -f 2; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_gnsm")];

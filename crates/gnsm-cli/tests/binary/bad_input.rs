@@ -11,7 +11,7 @@ fn refused(folder: &Folder, file: &str) -> [String; 3] {
     folder.write("old.csv", "earlier scores");
     let before = folder.files();
     let fit = folder.fit(file, "old.gnsm", &[]).failed();
-    let detect = folder.run(&["detect", file, "--config", "tiny.toml", "-o", "old.csv"]).failed();
+    let detect = folder.run(&["detect", file, "--method", "gnsm", "--config", "tiny.toml", "-o", "old.csv"]).failed();
     let score = folder.run(&["score", "claims.gnsm", file, "-o", "old.csv"]).failed();
     assert_eq!(folder.files(), before);
     assert_eq!((folder.text("old.gnsm"), folder.text("old.csv")), ("earlier model".into(), "earlier scores".into()));

@@ -131,7 +131,7 @@ impl Folder {
 
     /// Fits with the tiny settings.
     pub fn fit(&self, table: &str, model: &str, more: &[&str]) -> Run {
-        self.run(&[&["fit", table, "-o", model, "--config", "tiny.toml"], more].concat())
+        self.run(&[&["fit", table, "-o", model, "--method", "gnsm", "--config", "tiny.toml"], more].concat())
     }
 }
 

@@ -41,8 +41,10 @@ fn ctrl_c_keeps_the_best_model_so_far() {
     let folder = Folder::new();
     folder.write("claims.csv", claims(0, 400));
     folder.write("long.toml", LONG);
-    let child =
-        folder.command(&["fit", "claims.csv", "-o", "m.gnsm", "--config", "long.toml"]).spawn().expect("started");
+    let child = folder
+        .command(&["fit", "claims.csv", "-o", "m.gnsm", "--method", "gnsm", "--config", "long.toml"])
+        .spawn()
+        .expect("started");
     wait_for(&folder.path("m.gnsm.checkpoint"));
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("ended");
@@ -58,7 +60,7 @@ fn ctrl_c_keeps_the_best_model_so_far() {
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
     let folder = Folder::new();
-    let mut command = folder.command(&["fit", "-", "-o", "m.gnsm", "--config", "tiny.toml"]);
+    let mut command = folder.command(&["fit", "-", "-o", "m.gnsm", "--method", "gnsm", "--config", "tiny.toml"]);
     let mut child = command.stdin(Stdio::piped()).spawn().expect("started");
     // More than a pipe holds: once it is written, the table is being read, and whoever reads waits for its end.
     let mut stdin = child.stdin.take().expect("a pipe");
@@ -82,14 +84,27 @@ fn a_killed_fit_is_continued_to_the_same_model() {
     folder.write("claims.csv", claims(0, 400));
     // How many steps fit into four seconds or so of this machine, two checkpoints long.
     folder.write("long.toml", LONG);
-    let probe = ["fit", "claims.csv", "-o", "probe.gnsm", "--config", "long.toml", "--max-seconds", "1", "--json"];
+    let probe = [
+        "fit",
+        "claims.csv",
+        "-o",
+        "probe.gnsm",
+        "--method",
+        "gnsm",
+        "--config",
+        "long.toml",
+        "--max-seconds",
+        "1",
+        "--json",
+    ];
     let report: serde_json::Value = serde_json::from_str(&folder.run(&probe).succeeded().stdout).expect("a report");
     assert_eq!(report["ending"], "time-limit");
     let steps = report["steps"].as_u64().expect("steps") * 4;
     folder.write("long.toml", LONG.replacen("1000000", &steps.to_string(), 1));
     let fit = |model: &str, resume: bool| {
         let more: &[&str] = if resume { &["--resume"] } else { &[] };
-        folder.command(&[&["fit", "claims.csv", "-o", model, "--config", "long.toml"], more].concat())
+        folder
+            .command(&[&["fit", "claims.csv", "-o", model, "--method", "gnsm", "--config", "long.toml"], more].concat())
     };
 
     let mut child = fit("killed.gnsm", false).spawn().expect("started");

@@ -69,7 +69,9 @@ fn all_formats_say_the_same() {
     }
     folder.run(&["score", "claims.gnsm", "new.csv", "--explain", "2", "-o", "out.parquet"]).succeeded();
     // Our own reader, by way of a model of the scores.
-    let run = folder.run(&["detect", "out.parquet", "--config", "tiny.toml", "--numeric", "row", "--json"]).succeeded();
+    let run = folder
+        .run(&["detect", "out.parquet", "--method", "gnsm", "--config", "tiny.toml", "--numeric", "row", "--json"])
+        .succeeded();
     assert_eq!(json(&run.stdout)["rows"], 31);
     for column in ["row", "score", "p_value", "anomaly", "reason_1", "reason_2"] {
         assert!(run.stderr.contains(column), "{column}: {}", run.stderr);
@@ -156,7 +158,7 @@ fn anomalies_can_fail_a_script() {
 fn detect_shows_odd_rows_once_and_leaves_what_was_asked_for() {
     let folder = Folder::new();
     folder.write("claims.csv", claims(0, 300) + &ODD.repeat(3));
-    let arguments = ["detect", "claims.csv", "--config", "tiny.toml", "--top", "3"];
+    let arguments = ["detect", "claims.csv", "--method", "gnsm", "--config", "tiny.toml", "--top", "3"];
     let run = folder.run(&[&arguments[..], &["-o", "scores.csv", "--save", "m.gnsm"]].concat()).succeeded();
     assert!(run.stdout.starts_with("1. row 300 (line 302)"), "{}", run.stdout);
     assert!(run.stdout.contains("and 2 more rows like it: 301, 302"), "{}", run.stdout);
@@ -167,8 +169,10 @@ fn detect_shows_odd_rows_once_and_leaves_what_was_asked_for() {
     // The saved model gives the same scores.
     let again = folder.run(&["score", "m.gnsm", "claims.csv"]).succeeded().stdout;
     assert_eq!(again, folder.text("scores.csv"));
-    let piped =
-        folder.run_with_input(&["detect", "-", "--config", "tiny.toml", "--top", "3"], &folder.read("claims.csv"));
+    let piped = folder.run_with_input(
+        &["detect", "-", "--method", "gnsm", "--config", "tiny.toml", "--top", "3"],
+        &folder.read("claims.csv"),
+    );
     assert_eq!(piped.succeeded().stdout, run.stdout);
     let report = json(&folder.run(&[&arguments[..], &["--json"]].concat()).succeeded().stdout);
     assert_eq!(report["top"][0]["rows_like_it"], json("[301, 302]"));
@@ -235,7 +239,8 @@ fn a_schema_file_decides_and_flags_add_to_it() {
     let error = folder.fit("claims.csv", "m.gnsm", &["--schema", "schema.toml"]).failed();
     assert!(error.starts_with("error: schema.toml, line 3: unknown variant `word`"), "{error}");
     folder.write("wrong.toml", "[training]\nstepz = 3\n");
-    let error = folder.run(&["fit", "claims.csv", "-o", "m.gnsm", "--config", "wrong.toml"]).failed();
+    let error =
+        folder.run(&["fit", "claims.csv", "-o", "m.gnsm", "--method", "gnsm", "--config", "wrong.toml"]).failed();
     assert!(error.starts_with("error: wrong.toml: there is no setting `training.stepz`; there are batch,"), "{error}");
 }
 
@@ -261,7 +266,7 @@ fn what_only_networks_know_is_refused_for_other_methods() {
         for (flag, value, whom) in [
             ("--preset", "fast", "methods gnsm, dsvdd and dagmm, not for marginals; leave it out"),
             ("--preset", "paper", "methods gnsm, dsvdd and dagmm, not for marginals; leave it out"),
-            ("--head", "norms", "method gnsm, not for marginals; leave it out, or leave out --method"),
+            ("--head", "norms", "method gnsm, not for marginals; leave it out, or give --method gnsm"),
         ] {
             let error = folder.run(&[command, &["--method", "marginals", flag, value]].concat()).failed();
             assert_eq!(error, format!("error: {flag} is for the {whom}"));

@@ -21,7 +21,7 @@ fn a_reader_may_leave() {
         &["score", "claims.gnsm", "long.csv", "--batch-size", "100"][..],
         &["score", "claims.gnsm", "long.csv", "--fdr", "0.1"],
         &["score", "claims.gnsm", "long.csv", "--output-format", "jsonl"],
-        &["detect", "claims.csv", "--config", "tiny.toml", "--top", "400"],
+        &["detect", "claims.csv", "--method", "gnsm", "--config", "tiny.toml", "--top", "400"],
         &["explain", "claims.gnsm", "claims.csv", "--row", "3"],
         &["inspect", "claims.gnsm", "--json"],
         &["completions", "bash"],
@@ -38,8 +38,10 @@ fn a_reader_may_leave() {
 fn nobody_may_listen_on_standard_error() {
     let folder = Folder::new();
     folder.write("claims.csv", claims(0, 100));
-    let mut child =
-        folder.command(&["fit", "claims.csv", "-o", "m.gnsm", "--config", "tiny.toml"]).spawn().expect("started");
+    let mut child = folder
+        .command(&["fit", "claims.csv", "-o", "m.gnsm", "--method", "gnsm", "--config", "tiny.toml"])
+        .spawn()
+        .expect("started");
     drop(child.stderr.take());
     assert!(child.wait().expect("ended").success());
     folder.run(&["inspect", "m.gnsm"]).succeeded();
@@ -65,7 +67,7 @@ fn what_training_would_need_is_mentioned_where_there_is_none() {
 fn quiet_is_quiet() {
     let folder = Folder::with_model();
     for arguments in [
-        &["fit", "claims.csv", "-o", "m.gnsm", "--config", "tiny.toml", "--quiet"][..],
+        &["fit", "claims.csv", "-o", "m.gnsm", "--method", "gnsm", "--config", "tiny.toml", "--quiet"][..],
         &["score", "claims.gnsm", "claims.csv", "-o", "s.csv", "-q", "--contamination", "1e-6"],
     ] {
         let run = folder.run(arguments).succeeded();
