@@ -288,7 +288,10 @@ mod tests {
         let reason = Reason {
             column: "job".into(),
             saw: "a \"b\"\n".into(),
-            unseen: false,
+            other: None,
+            note: None,
+            similar: None,
+            seen_probability: None,
             expected: None,
             probability: None,
             part: 1.0,
@@ -303,7 +306,7 @@ mod tests {
         write_csv(&mut out, &record(), 2)?;
         assert_eq!(
             String::from_utf8(out)?,
-            "3,0.30000000000000004,0.3333333333333333,1,\"job = a \"\"b\"\"\n, 100 %\",\n"
+            "3,0.30000000000000004,0.3333333333333333,1,\"job = 'a \"\"b\"\"\n', 100 % of the score\",\n"
         );
         Ok(())
     }

@@ -15,26 +15,19 @@
 //! Segmentation masks have rooms of their own, in [`mask`].
 //!
 //! ```
-//! use std::path::Path;
-//!
-//! use gnsm::Method;
-//! use gnsm::gnsm::GnsmConfig;
-//! use gnsm::{FitOptions, Model};
-//! use gnsm::{ReadOptions, read_table};
-//! use gnsm::Silent;
+//! use gnsm::{FitOptions, Method, Model, ReadOptions, Silent, read_table};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("claims.csv");
 //! # let rows: String = (0..200).map(|i| format!("{},{}\n", ["taxi", "hotel"][i % 2], 20 + 100 * (i % 2) + i % 7)).collect();
 //! # std::fs::write(&path, format!("category,amount\n{rows}taxi,950\n")).unwrap();
 //! let table = read_table(&path, &ReadOptions::default())?;
-//! let mut config = GnsmConfig::fast();
-//! config.training.steps = 200;
-//! let model = Model::fit(&table, &Method::Gnsm(config), &FitOptions::default(), &mut Silent)?;
-//! let scores = model.score(&table)?;
+//! let model = Model::fit(&table, &Method::named("cells")?, &FitOptions::default(), &mut Silent)?;
+//! // The rows of the table itself, each judged as if it had not been learned from; `score` is for new rows.
+//! let scores = model.score_own(&table)?;
 //! let oddest = (0..scores.len()).max_by(|&a, &b| scores[a].score.total_cmp(&scores[b].score)).unwrap();
 //! assert_eq!(oddest, 200);
-//! println!("{}", model.explain(&table, &[oddest], 1)?[0].reasons[0]);
+//! println!("{}", model.explain_own(&table, &[oddest], 1)?[0].reasons[0]);
 //! # Ok::<(), gnsm::Error>(())
 //! ```
 

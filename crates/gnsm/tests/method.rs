@@ -128,8 +128,9 @@ fn the_schema_guard_names_what_is_different() {
     assert!(message.contains("column `colour`") && message.contains("now holds numbers, `3.5` for one"), "{message}");
 
     let wrong = table("colour,shape,size,weekday\nred,square,large,mon\n");
-    let message = model.score(&wrong).expect_err("not a number").to_string();
-    assert!(message.starts_with("test.csv, line 2, column `size`: `large` is not a number"), "{message}");
+    let explained = &model.explain(&wrong, &[0], usize::MAX).expect("a stray cell is evidence, not an error")[0];
+    let reason = explained.reasons.iter().find(|reason| reason.column == "size").expect("a reason");
+    assert_eq!(reason.note.as_deref(), Some("not a number"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
     let Some((Scored { score, p_value }, explanation)) = model.score_and_explain(&row, usize::MAX)?.pop() else {
         bail!("row {} could not be scored", arguments.row);
     };
-    let sum = explanation.base + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();
+    let sum = explanation.base + explanation.rest + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();
     if (sum - score).abs() > ROUNDING * score.abs().max(1.0) {
         console.warn(format_args!("the parts sum to {sum}, not to the score {score}; please report this"));
     }
@@ -37,6 +37,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
             "score": score,
             "p_value": p_value,
             "base": explanation.base,
+            "rest": explanation.rest,
             "sum": sum,
             "reasons": explanation.reasons,
         }))?;

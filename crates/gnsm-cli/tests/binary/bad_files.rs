@@ -103,14 +103,12 @@ fn a_row_that_is_bad_in_the_middle_leaves_no_file() {
     let folder = Folder::with_model();
     folder.write(
         "late.csv",
-        claims(1, 3000)
-            + "Sales,Meals,Mon,much\n"
-            + &claims(2, 10).replacen("department,category,weekday,amount\n", "", 1),
+        claims(1, 3000) + "Sales,Meals,Mon\n" + &claims(2, 10).replacen("department,category,weekday,amount\n", "", 1),
     );
     folder.write("s.csv", "earlier");
     for output in ["s.csv", "t.parquet"] {
         let error = folder.run(&["score", "claims.gnsm", "late.csv", "-o", output, "--batch-size", "100"]).failed();
-        assert!(error.starts_with("error: late.csv, line 3002, column `amount`: `much` is not a number"), "{error}");
+        assert!(error.starts_with("error: late.csv, line 3002"), "{error}");
     }
     assert_eq!(folder.text("s.csv"), "earlier");
     assert_eq!(folder.files(), ["claims.csv", "claims.gnsm", "late.csv", "s.csv", "tiny.toml"]);

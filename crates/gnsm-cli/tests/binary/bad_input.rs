@@ -102,7 +102,7 @@ fn a_hundred_thousand_categories() {
     folder.write("few.csv", "code,kind\nc7,1\nc8,2\nnew,9\n");
     folder.fit("many.csv", "m.gnsm", &[]).succeeded();
     let csv = folder.run(&["score", "m.gnsm", "few.csv", "--explain", "1"]).succeeded().stdout;
-    assert_eq!(csv.matches("(never seen)").count(), 1, "{csv}");
+    assert_eq!(csv.matches("never seen").count(), 1, "{csv}");
 }
 
 #[test]
@@ -117,11 +117,9 @@ fn columns_that_changed_are_named() {
             _ => line.replacen(line.split(',').next().unwrap_or(""), &i.to_string(), 1) + "\n",
         })
         .collect();
-    for (name, content) in [
-        ("categories-became-numbers.csv", numbers),
-        ("renamed.csv", claims(1, 50).replacen("weekday", "day", 1)),
-        ("words-for-numbers.csv", claims(1, 50) + "Sales,Meals,Mon,much\n"),
-    ] {
+    for (name, content) in
+        [("categories-became-numbers.csv", numbers), ("renamed.csv", claims(1, 50).replacen("weekday", "day", 1))]
+    {
         folder.write(name, content);
         let error = folder.run(&["score", "claims.gnsm", name, "-o", "s.csv"]).failed();
         assert!(!exists(&folder, "s.csv"));

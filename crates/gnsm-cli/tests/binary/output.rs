@@ -56,16 +56,18 @@ fn all_formats_say_the_same() {
     for (line, object) in csv.lines().skip(1).zip(jsonl.lines()) {
         let object = json(object);
         let reasons = object["reasons"].as_array().expect("reasons");
-        assert_eq!(reasons.len(), 2);
-        for key in ["column", "saw", "expected", "probability", "part", "share", "unseen"] {
-            assert!(reasons[0].get(key).is_some(), "{key}");
+        assert!(reasons.len() <= 2);
+        for key in ["column", "other", "saw", "note", "similar", "expected", "probability", "part", "share"] {
+            assert!(reasons.iter().all(|reason| reason.get(key).is_some()), "{key}");
         }
-        let start = format!("{},{},{},{},\"", object["row"], object["score"], object["p_value"], object["anomaly"]);
+        let start = format!("{},{},{},{},", object["row"], object["score"], object["p_value"], object["anomaly"]);
         // JSON writes 12.0 where csv has 12.
         assert!(line.starts_with(&start.replace(".0,", ",")), "{line} {start}");
-        let reason =
-            format!("\"{} = {}", reasons[0]["column"].as_str().unwrap_or(""), reasons[0]["saw"].as_str().unwrap_or(""));
-        assert!(line.contains(&reason), "{line} {reason}");
+        for reason in reasons {
+            let text = |key: &str| reason[key].as_str().unwrap_or("").to_owned();
+            let reason = format!("\"{} = {}", text("column"), text("saw"));
+            assert!(line.contains(&reason), "{line} {reason}");
+        }
     }
     folder.run(&["score", "claims.gnsm", "new.csv", "--explain", "2", "-o", "out.parquet"]).succeeded();
     // Our own reader, by way of a model of the scores.
@@ -96,10 +98,11 @@ fn the_odd_row_is_found_and_explained() {
         json(&folder.run(&["explain", "claims.gnsm", "new.csv", "--row", "30", "--json"]).succeeded().stdout);
     let parts: f64 = explained["reasons"].as_array().expect("reasons").iter().filter_map(|r| r["part"].as_f64()).sum();
     let score = explained["score"].as_f64().expect("a score");
-    assert!((explained["base"].as_f64().expect("a base") + parts - score).abs() < 1e-9);
+    let others: f64 = ["base", "rest"].iter().filter_map(|key| explained[*key].as_f64()).sum();
+    assert!((others + parts - score).abs() < 1e-9);
     assert_eq!(explained["line"], 32);
     let weekday = explained["reasons"].as_array().expect("reasons").iter().find(|r| r["column"] == "weekday");
-    assert_eq!(weekday.expect("weekday")["unseen"], true);
+    assert_eq!(weekday.expect("weekday")["note"], "never seen");
     let page = folder.run(&["explain", "claims.gnsm", "new.csv", "--row", "30"]).succeeded();
     assert!(page.stdout.contains("Sun (never seen)") && page.stdout.contains("(sum)"), "{}", page.stdout);
     assert!(!page.stdout.contains('\u{1b}'), "no colours through a pipe");

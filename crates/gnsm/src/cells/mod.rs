@@ -124,11 +124,16 @@ impl Cells {
         let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new(), seen: Vec::new() };
         for (ranges, probabilities, seen) in all {
             expected.ranges.extend(ranges);
-            expected.probabilities.extend(probabilities);
-            expected.seen.extend(seen);
+            expected.probabilities.extend(probabilities.into_iter().map(share));
+            expected.seen.extend(seen.into_iter().map(share));
         }
         expected
     }
+}
+
+/// A probability as it is shown. Rounding may leave one a little above 1, and a column without a single value has none.
+fn share(p: f32) -> f32 {
+    if p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) }
 }
 
 impl Detector for Cells {

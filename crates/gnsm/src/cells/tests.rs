@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::columns::UNSEEN;
+use crate::files::Store;
 use crate::files::Tensors;
 use column::{MISSING, NOTHING};
 

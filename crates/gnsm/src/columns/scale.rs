@@ -61,7 +61,7 @@ impl Scale {
         // Divided before they are summed: the sum of finite numbers may not be finite.
         let centre = kept().map(|(value, count)| value / n * count).sum::<f64>();
         let spread = kept().map(|(value, count)| (value - centre).powi(2) / n * count).sum::<f64>().sqrt();
-        if spread > 0.0 && spread.is_finite() {
+        if low < high && spread > 0.0 && spread.is_finite() {
             return Self { centre, spread, log_offset };
         }
         // All but a few values are the same. Of the others, the least quarter tells what a step is.

@@ -178,25 +178,26 @@ impl RowView<'_> {
         let part_of = |feature: &Feature| {
             parts[self.n_numbers + feature.group] + feature.number.map_or(0.0, |number| parts[number])
         };
-        let features = self.encoder.features();
-        let mut columns: Vec<(usize, f64, &Feature)> = Vec::new();
-        for feature in features {
-            let part = part_of(feature);
-            match columns.iter_mut().find(|(column, _, _)| *column == feature.column) {
-                Some((_, sum, strongest)) => {
-                    *sum += part;
-                    if part > part_of(strongest) {
-                        *strongest = feature;
-                    }
+        let mut columns: Vec<(f64, Vec<&Feature>)> = Vec::new();
+        for feature in self.encoder.features() {
+            match columns.iter_mut().find(|(_, features)| features[0].column == feature.column) {
+                Some((sum, features)) => {
+                    *sum += part_of(feature);
+                    features.push(feature);
                 }
-                None => columns.push((feature.column, part, feature)),
+                None => columns.push((part_of(feature), vec![feature])),
             }
         }
-        let total: f64 = columns.iter().map(|(_, part, _)| part.abs()).sum();
-        columns.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let share = |part: f64| if total > 0.0 { part / total } else { 0.0 };
-        let odd = columns.into_iter().filter(|(_, part, _)| *part > 0.0);
-        odd.filter_map(|(_, part, feature)| self.reason(feature, part, share(part))).take(most).collect()
+        let total: f64 = columns.iter().map(|(part, _)| part.abs()).sum();
+        columns.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let odd = columns.into_iter().filter(|(part, _)| *part > 0.0);
+        odd.filter_map(|(part, mut features)| {
+            features.retain(|feature| part_of(feature) > 0.0);
+            features.sort_by(|a, b| part_of(b).total_cmp(&part_of(a)));
+            features.iter().find_map(|feature| self.reason(feature, part, part / total))
+        })
+        .take(most)
+        .collect()
     }
 
     /// The words for a feature; `None` if it is as expected.
@@ -234,7 +235,7 @@ impl RowView<'_> {
                 if unseen {
                     reason.note = Some("never seen".into());
                     reason.similar = self.similar(feature, &reason.saw);
-                } else if reason.expected.as_ref() == Some(&reason.saw) {
+                } else if self.expected_code(feature).is_some_and(|(expected, _)| expected == code) {
                     return None;
                 }
                 if reason.similar.is_some() && reason.similar == reason.expected {

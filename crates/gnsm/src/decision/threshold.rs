@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(table.tail_p_value(1.0), table.p_value(1.0));
         // Ten rows far outside do not stretch it.
         let spoiled = calibration(&[usual.as_slice(), &[1e6; 10]].concat())?;
-        assert!(spoiled.tail_p_value(20.0) < 1e-7);
+        assert!(spoiled.tail_p_value(20.0) < 1e-5);
         // Ties and few rows leave nothing to go on.
         assert_eq!(calibration(&[1.0; 100])?.tail_p_value(9.0), 1.0 / 101.0);
         Ok(())
