@@ -128,9 +128,9 @@ pub fn run(options: &Options, detector: &Detector<'_>, report: &mut dyn FnMut(&O
 pub fn fit_and_score(table: &Table, asked: &[usize]) -> Result<Judged> {
     let method = Method::named(Method::NAMES[0])?;
     let model = Model::fit(table, &method, &FitOptions::default(), &mut Silent)?;
-    let explanations = model.explain(table, asked, 1)?;
+    let explanations = model.explain_own(table, asked, 1)?;
     Ok(Judged {
-        scores: model.score(table)?.into_iter().map(|scored| scored.score).collect(),
+        scores: model.score_own(table)?.into_iter().map(|scored| scored.score).collect(),
         reasons: explanations
             .into_iter()
             .map(|explanation| explanation.reasons.into_iter().take(1).map(|reason| reason.column).collect())

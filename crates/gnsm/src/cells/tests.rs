@@ -157,9 +157,9 @@ fn parts_sum_to_the_score_and_what_is_expected_has_none() -> Result<()> {
         let expected = cells.expected_in(&rows, &asked, left_out);
         let scores = cells.score(&rows);
         let mut as_expected = 0;
-        for row in 0..rows.n_rows() {
+        for (row, score) in scores.iter().enumerate() {
             let sum = split.base[row] + split.parts(row).iter().sum::<f64>();
-            assert!(left_out || (sum - scores[row]).abs() < 1e-9 * scores[row].max(1.0), "{sum} and {}", scores[row]);
+            assert!(left_out || (sum - score).abs() < 1e-9 * score.max(1.0), "{sum} and {score}");
             for (number, x) in rows.numbers(row).iter().enumerate() {
                 let [low, high] = expected.ranges[row * layout.n_numbers() + number];
                 assert!(low <= high);

@@ -320,7 +320,9 @@ impl Kind {
                 let has_usual = |part: &PartOfDate| (part.usual as usize) < part.values.len();
                 let usable = parts.iter().all(|part| in_order(part) && has_usual(part));
                 if !usable
-                    || !(range[0] <= range[1])
+                    || range[0].is_nan()
+                    || range[1].is_nan()
+                    || range[0] > range[1]
                     || !scale.is_none_or(|scale| scale.is_usable())
                     || !is_sorted(times)
                 {
