@@ -2,15 +2,15 @@
 //!
 //! The modules are the steps of the method, in order:
 //!
-//! 1. [`table`]: rows as read from CSV, JSON lines, Parquet, Arrow or ARFF.
-//! 2. [`columns`]: what each column is; category codes and scaled numbers.
-//! 3. [`noise`]: the levels, the noise of each, the loss and its gradient.
-//! 4. [`network`]: from a noisy row and its level to logits.
-//! 5. [`train`]: the loop.
-//! 6. [`density`]: how typical a row of numbers is.
-//! 7. [`cells`] scores rows by their cells, without a network; [`score_matching`] assembles 3 to 6; [`detectors`] are the methods they are compared
-//!    with; [`method`] lists them all.
-//! 8. [`decision`] turns scores into p-values, decisions and reasons; [`model`] is what is fitted, saved and loaded.
+//! 1. `table`: rows as read from CSV, JSON lines, Parquet, Arrow or ARFF.
+//! 2. `columns`: what each column is; category codes and scaled numbers.
+//! 3. `noise`: the levels, the noise of each, the loss and its gradient.
+//! 4. `network`: from a noisy row and its level to logits.
+//! 5. `train`: the loop.
+//! 6. `density`: how typical a row of numbers is.
+//! 7. `cells` scores rows by their cells, without a network; `score_matching` assembles 3 to 6; `detectors` are the methods they are compared
+//!    with; `method` lists them all.
+//! 8. `decision` turns scores into p-values, decisions and reasons; `model` is what is fitted, saved and loaded.
 //!
 //! Segmentation masks have rooms of their own, in [`mask`].
 //!
