@@ -19,10 +19,10 @@ use gnsm::{Error, Result, Silent};
 use crate::raw;
 use crate::summary::{Best, in_bold, mean_and_deviation};
 
-const HEADER: &str = "dataset,method,seed,spearman_dice,auroc_failed,top_dice,top_dice_low,top_dice_high,top_msd,top_msd_low,\
-                      top_msd_high,top_hd95,top_hd95_low,top_hd95_high,fit_seconds,score_seconds,peak_mb";
+const HEADER: &str = "dataset,method,settings,seed,spearman_dice,auroc_failed,top_dice,top_dice_low,top_dice_high,top_msd,top_msd_low,\
+                      top_msd_high,top_hd95,top_hd95_low,top_hd95_high,fit_seconds,score_seconds";
 /// Figures of a line.
-const FIGURES: usize = 14;
+const FIGURES: usize = 13;
 /// The oddest images, of which Pearson's coefficients are taken, as in the paper.
 const TOP: usize = 50;
 /// A prediction below this Dice has failed.
@@ -49,6 +49,8 @@ pub struct Line {
     pub dataset: String,
     /// The method.
     pub method: String,
+    /// The hash of its settings; see [`settings`].
+    pub settings: String,
     /// The seed.
     pub seed: u64,
     /// The figures, in the order of the header.
@@ -72,19 +74,25 @@ impl Line {
     }
 }
 
+/// The hash of all settings on which the figures of a method depend.
+pub fn settings(method: &dyn MaskMethod) -> String {
+    raw::hash(&method.settings())
+}
+
 /// Runs what is not done yet, and writes the summary. `report` sees each new line.
 pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     std::fs::create_dir_all(&options.out).map_err(|error| Error::io(&options.out, error))?;
     let path = options.out.join("raw.csv");
     let mut lines = if path.exists() { read_lines(&path)? } else { Vec::new() };
     let mut file = raw::open(&path, HEADER)?;
-    let mut done: BTreeSet<(String, String, u64)> =
-        lines.iter().map(|line| (line.dataset.clone(), line.method.clone(), line.seed)).collect();
+    let mut done: BTreeSet<[String; 4]> =
+        lines.iter().map(|line| raw::key(&line.dataset, &line.method, &line.settings, line.seed)).collect();
     for (name, folder) in raw::sets(&options.data, &options.sets, |path| path.join("train.txt").is_file())? {
         let mut qualities = None;
         for (method_name, method) in &options.methods {
+            let settings = settings(&**method);
             for seed in 0..options.seeds {
-                if !done.insert((name.clone(), method_name.clone(), seed)) {
+                if !done.insert(raw::key(&name, method_name, &settings, seed)) {
                     continue;
                 }
                 let qualities = match &mut qualities {
@@ -92,7 +100,8 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
                     none => none.insert(read_qualities(&folder)?),
                 };
                 let figures = measure(&folder, &**method, seed, qualities)?;
-                let line = Line { dataset: name.clone(), method: method_name.clone(), seed, figures };
+                let (dataset, method, settings) = (name.clone(), method_name.clone(), settings.clone());
+                let line = Line { dataset, method, settings, seed, figures };
                 raw::append(&mut file, &path, &to_csv(&line))?;
                 report(&line);
                 lines.push(line);
@@ -114,7 +123,6 @@ fn read_qualities(folder: &Path) -> Result<Vec<Quality>> {
 }
 
 fn measure(folder: &Path, method: &dyn MaskMethod, seed: u64, qualities: &[Quality]) -> Result<[f64; FIGURES]> {
-    raw::reset_peak();
     let pairs = |masks: &str| MaskFolder { masks: folder.join(masks), images: Some(folder.join("images")) };
     let start = Instant::now();
     let preparation = Preparation { size: method.default_size(), ..Preparation::default() };
@@ -147,13 +155,13 @@ fn measure(folder: &Path, method: &dyn MaskMethod, seed: u64, qualities: &[Quali
     let spearman = associate(&all).spearman.unwrap_or(f64::NAN);
     let mut figures = [spearman, auroc(&failed, &scores)?].to_vec();
     figures.extend(dice.into_iter().chain(msd).chain(hd95));
-    figures.extend([fit_seconds, score_seconds, raw::peak_mb()]);
+    figures.extend([fit_seconds, score_seconds]);
     figures.try_into().map_err(|_| Error::fit("a line has too many figures", "mend the benchmark"))
 }
 
 fn to_csv(line: &Line) -> String {
     let figures: Vec<String> = line.figures.iter().map(|figure| format!("{figure:.4}")).collect();
-    format!("{},{},{},{}", line.dataset, line.method, line.seed, figures.join(","))
+    format!("{},{},{},{},{}", line.dataset, line.method, line.settings, line.seed, figures.join(","))
 }
 
 /// Reads `raw.csv`.
@@ -163,9 +171,10 @@ pub fn read_lines(path: &Path) -> Result<Vec<Line>> {
 
 fn from_csv(text: &str) -> Option<Line> {
     let mut cells = text.split(',');
-    let (dataset, method, seed) = (cells.next()?.to_owned(), cells.next()?.to_owned(), cells.next()?.parse().ok()?);
+    let [dataset, method, settings] = [cells.next()?, cells.next()?, cells.next()?].map(str::to_owned);
+    let seed = cells.next()?.parse().ok()?;
     let figures: Vec<f64> = cells.map(|cell| cell.parse().ok()).collect::<Option<_>>()?;
-    Some(Line { dataset, method, seed, figures: figures.try_into().ok()? })
+    Some(Line { dataset, method, settings, seed, figures: figures.try_into().ok()? })
 }
 
 /// Means over the seeds, a table for each set.
@@ -180,20 +189,16 @@ pub fn summarise(lines: &[Line]) -> String {
             "| {set} | Spearman, Dice | AUROC, Dice < 0.5 | top {TOP}: Dice | MSD | 95-HD | fit, s | score, s | seeds |\n\
              |---|---|---|---|---|---|---|---|---|"
         );
-        let mut methods: Vec<&str> = Vec::new();
-        for line in lines.iter().filter(|line| line.dataset == set) {
-            if !methods.contains(&line.method.as_str()) {
-                methods.push(&line.method);
-            }
-        }
-        for method in methods {
-            let own: Vec<&Line> = lines.iter().filter(|line| line.dataset == set && line.method == method).collect();
+        let of_set: Vec<&Line> = lines.iter().filter(|line| line.dataset == set).collect();
+        for column in raw::columns(of_set.iter().map(|line| (line.method.as_str(), line.settings.as_str()))) {
+            let own: Vec<_> = of_set.iter().filter(|line| column.holds(&line.method, &line.settings)).collect();
             let mean = |figure: usize| own.iter().map(|line| line.figures[figure]).sum::<f64>() / own.len() as f64;
             let with_interval =
                 |figure: usize| format!("{:+.2} ({:+.2} to {:+.2})", mean(figure), mean(figure + 1), mean(figure + 2));
             let _ = writeln!(
                 text,
-                "| {method} | {:+.3} | {:.3} | {} | {} | {} | {:.0} | {:.0} | {} |",
+                "| {} | {:+.3} | {:.3} | {} | {} | {} | {:.0} | {:.0} | {} |",
+                column.name,
                 mean(0),
                 mean(1),
                 with_interval(2),
@@ -214,15 +219,11 @@ pub fn summarise(lines: &[Line]) -> String {
 pub fn readme_table(lines: &[Line]) -> String {
     /// Per cent of a set's predictions that failed, from `gnsm mask metrics`: 425 of 1,449, and 11 of 200.
     const SETS: [(&str, f64); 2] = [("voc2012", 29.3), ("dsb2018", 5.5)];
-    let mut methods: Vec<&str> = Vec::new();
-    for line in lines {
-        if !methods.contains(&line.method.as_str()) {
-            methods.push(&line.method);
-        }
-    }
+    let methods = raw::columns(lines.iter().map(|line| (line.method.as_str(), line.settings.as_str())));
     let column = |set: &str, of: fn(&Line) -> f64| -> Vec<Option<[f64; 2]>> {
-        let values = |method: &str| -> Vec<f64> {
-            lines.iter().filter(|line| line.dataset == set && line.method == method).map(of).collect()
+        let values = |method: &raw::Column<'_>| -> Vec<f64> {
+            let own = lines.iter().filter(|line| line.dataset == set && method.holds(&line.method, &line.settings));
+            own.map(of).collect()
         };
         methods.iter().map(|method| mean_and_deviation(&values(method))).collect()
     };
@@ -237,7 +238,7 @@ pub fn readme_table(lines: &[Line]) -> String {
     let mut text = format!("{head}\n|---|{}\n", "---|".repeat(columns.len()));
     for (row, method) in methods.iter().enumerate() {
         let cells: Vec<&str> = columns.iter().map(|column| column[row].as_str()).collect();
-        let _ = writeln!(text, "| {method} | {} |", cells.join(" | "));
+        let _ = writeln!(text, "| {} | {} |", method.name, cells.join(" | "));
     }
     text
 }
@@ -249,15 +250,15 @@ mod tests {
     fn line(method: &str, seed: u64, spearman: f64) -> Line {
         let mut figures = [0.25; FIGURES];
         figures[0] = spearman;
-        Line { dataset: "nuclei".into(), method: method.into(), seed, figures }
+        Line { dataset: "nuclei".into(), method: method.into(), settings: "1a2b3c4d".into(), seed, figures }
     }
 
     #[test]
     fn lines_survive_the_file() {
         let one = line("gnsm", 3, -0.5);
         assert_eq!(from_csv(&to_csv(&one)), Some(one));
-        assert_eq!(from_csv("nuclei,gnsm,0,1,2"), None);
-        assert_eq!(HEADER.split(',').count(), 3 + FIGURES);
+        assert_eq!(from_csv("nuclei,gnsm,1a2b3c4d,0,1,2"), None);
+        assert_eq!(HEADER.split(',').count(), 4 + FIGURES);
     }
 
     #[test]
@@ -265,6 +266,9 @@ mod tests {
         let text = summarise(&[line("gnsm", 0, -0.5), line("gnsm", 1, -0.3), line("dsvdd", 0, 0.1)]);
         assert!(text.contains("| gnsm | -0.400 | 0.250 | +0.25 (+0.25 to +0.25) |"), "{text}");
         assert!(text.contains("| dsvdd | +0.100 |"), "{text}");
+        let other = Line { settings: "5e6f7a8b".into(), ..line("gnsm", 1, -0.3) };
+        let text = summarise(&[line("gnsm", 0, -0.5), other]);
+        assert!(text.contains("| gnsm 1a2b3c4d | -0.500 |") && text.contains("| gnsm 5e6f7a8b | -0.300 |"), "{text}");
     }
     #[test]
     fn the_lowest_coefficient_is_in_bold() {

@@ -4,45 +4,43 @@ use std::fmt::Write as _;
 
 use crate::paper;
 use crate::protocol::share_of_anomalies;
+use crate::raw::{self, Column};
 use crate::tabular::Line;
 
 /// Lines by set and method, both in the order of their first lines.
 struct Grid<'a> {
     lines: &'a [Line],
     sets: Vec<&'a str>,
-    methods: Vec<&'a str>,
+    columns: Vec<Column<'a>>,
 }
 
 impl<'a> Grid<'a> {
     fn new(lines: &'a [Line]) -> Self {
-        let in_order = |of: fn(&Line) -> &String| {
-            let mut names: Vec<&str> = Vec::new();
-            for name in lines.iter().map(of) {
-                if !names.contains(&name.as_str()) {
-                    names.push(name);
-                }
+        let mut sets: Vec<&str> = Vec::new();
+        for line in lines {
+            if !sets.contains(&line.dataset.as_str()) {
+                sets.push(&line.dataset);
             }
-            names
-        };
-        Self { lines, sets: in_order(|line| &line.dataset), methods: in_order(|line| &line.method) }
+        }
+        Self { lines, sets, columns: raw::columns(lines.iter().map(|line| (&*line.method, &*line.settings))) }
     }
 
     /// Mean and standard deviation over the seeds, and how many there are.
-    fn cell(&self, set: &str, method: &str, of: fn(&Line) -> f64) -> Option<(f64, f64, usize)> {
-        let own = self.lines.iter().filter(|line| line.dataset == set && line.method == method);
+    fn cell(&self, set: &str, column: &Column<'_>, of: fn(&Line) -> f64) -> Option<(f64, f64, usize)> {
+        let own = self.lines.iter().filter(|line| line.dataset == set && column.holds(&line.method, &line.settings));
         let values: Vec<f64> = own.map(of).collect();
         mean_and_deviation(&values).map(|[mean, deviation]| (mean, deviation, values.len()))
     }
 }
 
-/// The summary's text: AP beside the paper's figures, AUROC, seconds and memory.
+/// The summary's text: AP beside the paper's figures, AUROC and seconds.
 pub fn summarise(lines: &[Line]) -> String {
     let grid = Grid::new(lines);
     let mut text = String::new();
     let mut section = |title: &str, of: fn(&Line) -> f64, decimals: usize, with_paper: bool| {
         let _ = writeln!(text, "## {title}\n");
         let mut head: Vec<String> = vec!["set".into()];
-        head.extend(grid.methods.iter().map(ToString::to_string));
+        head.extend(grid.columns.iter().map(|column| column.name.clone()));
         let with_paper = with_paper && grid.sets.iter().all(|set| paper::average_precision(set).is_some());
         if with_paper {
             head.extend(paper::METHODS.iter().map(|method| format!("paper: {method}")));
@@ -50,7 +48,7 @@ pub fn summarise(lines: &[Line]) -> String {
         let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
         for set in &grid.sets {
             let mut row = vec![(*set).to_owned()];
-            row.extend(grid.methods.iter().map(|method| match grid.cell(set, method, of) {
+            row.extend(grid.columns.iter().map(|column| match grid.cell(set, column, of) {
                 Some((mean, deviation, n)) if n > 1 => format!("{mean:.decimals$} ± {deviation:.decimals$}"),
                 Some((mean, ..)) => format!("{mean:.decimals$}"),
                 None => "–".into(),
@@ -66,7 +64,6 @@ pub fn summarise(lines: &[Line]) -> String {
     section("AUROC, %", |line| line.auroc, 2, false);
     section("Seconds to fit", |line| line.fit_seconds, 1, false);
     section("Seconds to score the test rows", |line| line.score_seconds, 2, false);
-    section("Peak memory, MB", |line| line.peak_mb, 0, false);
     text
 }
 
@@ -79,15 +76,15 @@ pub fn readme_table(lines: &[Line]) -> String {
     let grid = Grid::new(lines);
     let seeds = lines.iter().map(|line| line.seed as usize + 1).max().unwrap_or(0);
     let ours = |set: &str, method: &str| {
-        grid.cell(set, method, |line| line.ap)
-            .filter(|(.., n)| *n == seeds)
-            .map(|(mean, deviation, _)| [mean, deviation])
+        let column = grid.columns.iter().find(|column| column.name == method)?;
+        let (mean, deviation, n) = grid.cell(set, column, |line| line.ap)?;
+        (n == seeds).then_some([mean, deviation])
     };
     let theirs = |set: &str, index: usize| {
         let (mean, deviation) = paper::average_precision(set)?[index].split_once(" ± ")?;
         Some([mean.parse().ok()?, deviation.parse().ok()?])
     };
-    let others: Vec<&str> = grid.methods.iter().copied().filter(|method| !OWN.contains(method)).collect();
+    let others: Vec<&str> = grid.columns.iter().map(|column| &*column.name).filter(|name| !OWN.contains(name)).collect();
     let rivals = || paper::METHODS.iter().enumerate().filter(|(_, method)| **method != "GNSM");
     let mut text = format!(
         "| AP, % | share of anomalies | gnsm | gnsm-norms | best of {} others | paper: GNSM | paper: best of {} others |\n|{}\n",
@@ -165,8 +162,8 @@ mod tests {
     use super::*;
 
     fn line(method: &str, seed: u64, ap: f64) -> Line {
-        let (dataset, method) = ("bank".to_owned(), method.to_owned());
-        Line { dataset, method, seed, ap, auroc: 50.0, fit_seconds: 1.5, score_seconds: 0.25, peak_mb: 80.0 }
+        let [dataset, method, settings] = ["bank", method, "1a2b3c4d"].map(str::to_owned);
+        Line { dataset, method, settings, seed, ap, auroc: 50.0, fit_seconds: 1.5, score_seconds: 0.25 }
     }
 
     #[test]
@@ -176,6 +173,14 @@ mod tests {
         // Among sets that the paper does not have, one may have the name of another.
         let others = summarise(&[line("gnsm", 0, 70.0), Line { dataset: "claims".into(), ..line("gnsm", 0, 70.0) }]);
         assert!(others.contains("| bank | 70.00 |\n") && !others.contains("paper"), "{others}");
+    }
+
+    #[test]
+    fn runs_with_other_settings_stand_in_a_column_of_their_own() {
+        let other = Line { settings: "5e6f7a8b".into(), ..line("gnsm", 0, 80.0) };
+        let text = summarise(&[line("gnsm", 0, 70.0), other, line("pca", 0, 60.0)]);
+        assert!(text.contains("| set | gnsm 1a2b3c4d | gnsm 5e6f7a8b | pca |"), "{text}");
+        assert!(text.contains("| bank | 70.00 | 80.00 | 60.00 |"), "{text}");
     }
 
     #[test]

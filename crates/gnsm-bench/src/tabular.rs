@@ -14,7 +14,7 @@ use crate::protocol::{DataSet, TrainTestSplit};
 use crate::raw;
 use crate::summary::summarise;
 
-const HEADER: &str = "dataset,method,seed,ap,auroc,fit_seconds,score_seconds,peak_mb";
+const HEADER: &str = "dataset,method,settings,seed,ap,auroc,fit_seconds,score_seconds";
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -40,6 +40,8 @@ pub struct Line {
     pub dataset: String,
     /// The method.
     pub method: String,
+    /// The hash of its settings; see [`Options::settings`].
+    pub settings: String,
     /// The seed of the split and of the fit.
     pub seed: u64,
     /// Average precision, in per cent.
@@ -50,8 +52,15 @@ pub struct Line {
     pub fit_seconds: f64,
     /// Seconds to score the test rows.
     pub score_seconds: f64,
-    /// Peak memory of the process while fitting and scoring, in megabytes; 0 where the system does not tell.
-    pub peak_mb: f64,
+}
+
+impl Options {
+    /// The hash of all settings on which the figures of a method depend.
+    pub fn settings(&self, method: &Method) -> Result<String> {
+        let text =
+            serde_json::to_string(method).map_err(|error| Error::fit(error.to_string(), "mend the benchmark"))?;
+        Ok(raw::hash(&if self.one_split { format!("{text} on one split") } else { text }))
+    }
 }
 
 /// Runs what is not done yet, and writes the summary. `report` sees each new line.
@@ -60,12 +69,17 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     let raw = options.out.join("raw.csv");
     let mut lines = if raw.exists() { read_lines(&raw)? } else { Vec::new() };
     let mut file = raw::open(&raw, HEADER)?;
-    let mut done: BTreeSet<(String, String, u64)> =
-        lines.iter().map(|line| (line.dataset.clone(), line.method.clone(), line.seed)).collect();
+    let mut done: BTreeSet<[String; 4]> =
+        lines.iter().map(|line| raw::key(&line.dataset, &line.method, &line.settings, line.seed)).collect();
+    let methods = options.methods.iter().map(|(name, method)| Ok((name, method, options.settings(method)?)));
+    let methods = methods.collect::<Result<Vec<_>>>()?;
     let is_set = |path: &Path| path.extension().is_some_and(|ending| ending == "parquet");
     for (name, path) in raw::sets(&options.data, &options.sets, is_set)? {
         let missing = |seed: u64, done: &BTreeSet<_>| {
-            options.methods.iter().filter(|(method, _)| !done.contains(&(name.clone(), method.clone(), seed))).count()
+            methods
+                .iter()
+                .filter(|(method, _, settings)| !done.contains(&raw::key(&name, method, settings, seed)))
+                .count()
         };
         if (0..options.seeds).all(|seed| missing(seed, &done) == 0) {
             continue;
@@ -76,11 +90,11 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
                 continue;
             }
             let split = data.split(if options.one_split { 0 } else { seed })?;
-            for (method_name, method) in &options.methods {
-                if !done.insert((name.clone(), method_name.clone(), seed)) {
+            for (method_name, method, settings) in &methods {
+                if !done.insert(raw::key(&name, method_name, settings, seed)) {
                     continue;
                 }
-                let line = measure(&name, method_name, method, seed, &split)?;
+                let line = measure(&name, method_name, settings, method, seed, &split)?;
                 raw::append(&mut file, &raw, &to_csv(&line))?;
                 report(&line);
                 lines.push(line);
@@ -91,8 +105,14 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     std::fs::write(&summary, summarise(&lines)).map_err(|error| Error::io(&summary, error))
 }
 
-fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &TrainTestSplit) -> Result<Line> {
-    raw::reset_peak();
+fn measure(
+    dataset: &str,
+    name: &str,
+    settings: &str,
+    method: &Method,
+    seed: u64,
+    split: &TrainTestSplit,
+) -> Result<Line> {
     let start = Instant::now();
     let run = Run { seed, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
     let fitted = method.fit(split.encoder.layout(), &split.training, &split.validation, run)?;
@@ -103,19 +123,19 @@ fn measure(dataset: &str, name: &str, method: &Method, seed: u64, split: &TrainT
     Ok(Line {
         dataset: dataset.to_owned(),
         method: name.to_owned(),
+        settings: settings.to_owned(),
         seed,
         ap: 100.0 * average_precision(&split.labels, &scores)?,
         auroc: 100.0 * auroc(&split.labels, &scores)?,
         fit_seconds,
         score_seconds,
-        peak_mb: raw::peak_mb(),
     })
 }
 
 fn to_csv(line: &Line) -> String {
     format!(
-        "{},{},{},{:.4},{:.4},{:.3},{:.3},{:.1}",
-        line.dataset, line.method, line.seed, line.ap, line.auroc, line.fit_seconds, line.score_seconds, line.peak_mb
+        "{},{},{},{},{:.4},{:.4},{:.3},{:.3}",
+        line.dataset, line.method, line.settings, line.seed, line.ap, line.auroc, line.fit_seconds, line.score_seconds
     )
 }
 
@@ -126,33 +146,42 @@ pub fn read_lines(path: &Path) -> Result<Vec<Line>> {
 
 fn from_csv(text: &str) -> Option<Line> {
     let cells: Vec<&str> = text.split(',').collect();
-    let [dataset, method, seed, ap, auroc, fit_seconds, score_seconds, peak_mb] = cells.as_slice() else { return None };
+    let [dataset, method, settings, seed, ap, auroc, fit_seconds, score_seconds] = cells.as_slice() else {
+        return None;
+    };
     Some(Line {
         dataset: (*dataset).to_owned(),
         method: (*method).to_owned(),
+        settings: (*settings).to_owned(),
         seed: seed.parse().ok()?,
         ap: ap.parse().ok()?,
         auroc: auroc.parse().ok()?,
         fit_seconds: fit_seconds.parse().ok()?,
         score_seconds: score_seconds.parse().ok()?,
-        peak_mb: peak_mb.parse().ok()?,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+    use gnsm::internals::detectors::IsolationForestConfig;
+    use parquet::arrow::ArrowWriter;
+
     use super::*;
 
     fn line(dataset: &str, method: &str, seed: u64, ap: f64) -> Line {
         Line {
             dataset: dataset.into(),
             method: method.into(),
+            settings: "1a2b3c4d".into(),
             seed,
             ap,
             auroc: 50.0,
             fit_seconds: 1.5,
             score_seconds: 0.25,
-            peak_mb: 80.0,
         }
     }
 
@@ -160,18 +189,71 @@ mod tests {
     fn lines_survive_the_file() {
         let one = line("bank", "gnsm", 3, 71.25);
         assert_eq!(from_csv(&to_csv(&one)), Some(one));
-        assert_eq!(from_csv("bank,gnsm,x,1,1,1,1,1"), None);
+        assert_eq!(from_csv("bank,gnsm,1a2b3c4d,x,1,1,1,1"), None);
     }
 
     #[test]
     fn a_cut_off_line_is_dropped() {
-        let folder = std::env::temp_dir().join(format!("gnsm-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("raw.csv");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("raw.csv");
         let whole = format!("{HEADER}\n{}\n", to_csv(&line("bank", "gnsm", 0, 70.0)));
-        std::fs::write(&path, format!("{whole}bank,gnsm,1,7")).expect("written");
+        std::fs::write(&path, format!("{whole}bank,gnsm,1a2b3c4d,1,7")).expect("written");
         assert_eq!(read_lines(&path).expect("read").len(), 1);
         assert_eq!(std::fs::read_to_string(&path).expect("read"), whole);
-        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_with_other_columns_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("raw.csv");
+        std::fs::write(&path, "dataset,method,seed,ap\nbank,gnsm,1,70.0\n").expect("written");
+        let problem = read_lines(&path).expect_err("another version's").to_string();
+        assert!(problem.contains("another version") && problem.contains("another folder"), "{problem}");
+    }
+
+    /// A table of two numbers, of which the last rows are odd.
+    fn write_set(path: &Path) {
+        let numbers = |step: f64| (0..60).map(|row| (f64::from(row) * step).sin() + f64::from(row / 50)).collect();
+        let labels: Vec<i64> = (0..60).map(|row| row / 50).collect();
+        let columns: [(&str, ArrayRef); 3] = [
+            ("height", Arc::new(Float64Array::from_iter_values::<Vec<f64>>(numbers(1.3)))),
+            ("weight", Arc::new(Float64Array::from_iter_values::<Vec<f64>>(numbers(2.1)))),
+            ("label", Arc::new(Int64Array::from(labels))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
+        let file = File::create(path).expect("a file");
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+        writer.write(&batch).expect("written");
+        writer.close().expect("closed");
+    }
+
+    #[test]
+    fn a_run_with_other_settings_is_not_taken_for_done() {
+        let folder = tempfile::tempdir().expect("a folder");
+        write_set(&folder.path().join("people.parquet"));
+        let few = IsolationForestConfig { trees: 3, ..IsolationForestConfig::default() };
+        let many = IsolationForestConfig { trees: 30, ..few };
+        let measured = |config: &IsolationForestConfig, one_split| {
+            let mut new = 0;
+            let options = Options {
+                data: folder.path().into(),
+                sets: vec![],
+                methods: vec![("isolation-forest".into(), Method::IsolationForest(*config))],
+                seeds: 2,
+                one_split,
+                out: folder.path().join("out"),
+            };
+            run(&options, &mut |_| new += 1).expect("a run");
+            new
+        };
+        assert_eq!([measured(&few, false), measured(&few, false)], [2, 0], "the same settings are measured once");
+        assert_eq!([measured(&many, false), measured(&few, true)], [2, 2], "other settings are measured too");
+        assert_eq!(measured(&few, false), 0);
+        let lines = read_lines(&folder.path().join("out/raw.csv")).expect("lines");
+        assert_eq!(lines.len(), 6);
+        let summary = std::fs::read_to_string(folder.path().join("out/summary.md")).expect("a summary");
+        for line in lines {
+            assert!(summary.contains(&format!("isolation-forest {}", line.settings)), "{summary}");
+        }
     }
 }

@@ -38,17 +38,12 @@ fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcom
         one_split: arguments.one_split,
         out: arguments.out.clone(),
     };
+    let settings = options.methods.iter().map(|(name, method)| Ok((name, options.settings(method)?)));
+    note_settings(&settings.collect::<Result<Vec<_>>>()?, console);
     tabular::run(&options, &mut |line| {
         console.note(format_args!(
-            "{:<10} {:<16} seed {}  AP {:6.2}  AUROC {:6.2}  fit {:.1} s  score {:.2} s  {:.0} MB",
-            line.dataset,
-            line.method,
-            line.seed,
-            line.ap,
-            line.auroc,
-            line.fit_seconds,
-            line.score_seconds,
-            line.peak_mb
+            "{:<10} {:<16} seed {}  AP {:6.2}  AUROC {:6.2}  fit {:.1} s  score {:.2} s",
+            line.dataset, line.method, line.seed, line.ap, line.auroc, line.fit_seconds, line.score_seconds
         ));
     })?;
     let summary = arguments.out.join("summary.md");
@@ -65,6 +60,8 @@ fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
         seeds: arguments.seeds,
         out: arguments.out.clone(),
     };
+    let settings: Vec<_> = options.methods.iter().map(|(name, method)| (name, masks::settings(&**method))).collect();
+    note_settings(&settings, console);
     masks::run(&options, &mut |line| {
         let [fit, score] = line.seconds();
         console.note(format_args!(
@@ -104,6 +101,12 @@ fn planted(arguments: &BenchPlantedArguments, console: Console) -> Result<Outcom
     let summary = arguments.out.join("summary.md");
     console::print(&std::fs::read_to_string(&summary)?)?;
     Ok(Outcome::Done)
+}
+
+/// Says by which hash the runs of each method are known: a summary has it where a folder holds runs with several settings.
+fn note_settings(methods: &[(&String, String)], console: Console) {
+    let settings: Vec<String> = methods.iter().map(|(name, settings)| format!("{name} {settings}")).collect();
+    console.note(format_args!("settings: {}", settings.join(", ")));
 }
 
 fn mask_method(name: &str, most: Option<NonZeroU64>) -> Result<Box<dyn MaskMethod>> {
