@@ -250,9 +250,16 @@ fn no_rows_are_refused() -> Result<()> {
     each_method(|name, method| {
         let none = Encoded::new(0, vec![], vec![]);
         let run = Run { seed: 2, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
-        if name != "gnsm" {
-            let problem = method.fit(&Layout::new(1, vec![2]), &none, &none, run).map(drop).expect_err("no rows");
-            assert!(matches!(problem, Error::Fit { .. }), "{name}: {problem}");
+        let layout = Layout::new(1, vec![2]);
+        let problem = method.fit(&layout, &none, &none, run).map(drop).expect_err("no rows");
+        assert!(matches!(problem, Error::Fit { .. }), "{name}: {problem}");
+        let some = Encoded::new(2, vec![0, 1], vec![0.5, -0.5]);
+        for (training, validation) in [(&some, &none), (&none, &some)] {
+            let run = Run { seed: 2, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
+            match method.fit(&layout, training, validation, run) {
+                Ok(fitted) => assert!(fitted.detector().score(&some).iter().all(|score| score.is_finite()), "{name}"),
+                Err(problem) => assert!(matches!(problem, Error::Fit { .. }), "{name}: {problem}"),
+            }
         }
         Ok(())
     })

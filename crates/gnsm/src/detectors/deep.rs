@@ -126,14 +126,6 @@ pub(super) fn n_parameters(stack: &impl Stack) -> usize {
     stack.networks().last().map_or(0, |network| network.range().end)
 }
 
-/// Refuses to learn from nothing.
-pub(super) fn check_rows(training: &Encoded) -> Result<()> {
-    if training.n_rows() > 0 {
-        return Ok(());
-    }
-    Err(Error::fit("there are no rows to learn from", "give at least one"))
-}
-
 /// How rows are shown to the first network: (x − shift)·scale in each place.
 #[derive(Debug, Clone)]
 pub(super) struct Inputs {

@@ -39,7 +39,7 @@ use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
 use crate::files::{Loaded, Store, Tensors};
 use crate::network::{Activation, Perceptron, Stack, StackTile};
-use crate::train::{CurvePoint, Ending, Run, Trained};
+use crate::train::{CurvePoint, Ending, Run, Trained, check_rows};
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -230,7 +230,7 @@ impl Dsvdd {
     pub fn fit(config: &DsvddConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         config.validate()?;
         let [training, validation] = rows;
-        deep::check_rows(training)?;
+        check_rows(rows.map(Encoded::n_rows))?;
         let mut sphere = Sphere::new(config, layout.width(), true);
         let parameters = deep::initial_parameters(&sphere, run.seed);
         // Scoring does without the decoder.

@@ -33,7 +33,7 @@ use crate::files::{Loaded, Store, Tensors};
 use crate::math::stream;
 use crate::network::ResidualNetwork;
 use crate::noise::{Levels, Loss};
-use crate::train::{CurvePoint, Ending, Run, Trained, train_denoiser};
+use crate::train::{CurvePoint, Ending, Run, Trained, check_rows, train_denoiser};
 use bins::QuantileBins;
 pub use evidence::EvidenceWeights;
 use evidence::{EvidenceHead, StoredEvidence};
@@ -99,6 +99,7 @@ impl Gnsm {
     /// Trains on `training` rows; `validation` rows stop the training and, together with the others, shape the density.
     pub fn fit(config: &GnsmConfig, outer: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         config.validate()?;
+        check_rows(rows.map(Encoded::n_rows))?;
         let levels = Levels::new(&config.levels)?;
         let [training, validation] = rows;
         let all = &training.concat(validation);

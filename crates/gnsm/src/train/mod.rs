@@ -22,7 +22,7 @@ use crate::network::Optimiser;
 pub use config::TrainingConfig;
 pub use denoising::train_denoiser;
 pub use rows::FitReport;
-pub(crate) use rows::{FEWEST_ROWS, deal};
+pub(crate) use rows::{FEWEST_ROWS, check_rows, deal};
 
 /// Points of the curve for which there is room from the start, so that the loop allocates nothing.
 const MOST_RESERVED: u64 = 1 << 16;
@@ -194,10 +194,7 @@ fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: &mut Run
         let step = optimiser.step;
         let step_loss = learner.compute_gradient(step);
         if !step_loss.is_finite() {
-            return Err(Error::fit(
-                format!("training diverged at step {step}: the loss is {step_loss}"),
-                "lower training.learning_rate",
-            ));
+            return Err(diverged(step, "loss", step_loss));
         }
         learner.update(&mut optimiser, config.learning_rate_at(step));
         sum += step_loss;
@@ -214,6 +211,9 @@ fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: &mut Run
         };
         if done.is_multiple_of(config.validate_every) || done == config.steps || stop.is_some() {
             let validation = learner.validate(&optimiser.average);
+            if !validation.is_finite() {
+                return Err(diverged(done, "validation loss", validation));
+            }
             curve.push(CurvePoint { step: done, training: sum / steps_in_sum as f64, validation });
             (sum, steps_in_sum) = (0.0, 0);
             if best.as_ref().is_none_or(|(loss, _)| validation < *loss) {
@@ -262,6 +262,10 @@ fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: &mut Run
     }
     let parameters = best.map_or(optimiser.average, |(_, parameters)| parameters);
     Ok(Trained { parameters, curve, ending })
+}
+
+fn diverged(step: u64, what: &str, loss: f64) -> Error {
+    Error::fit(format!("training diverged at step {step}: the {what} is {loss}"), "lower training.learning_rate")
 }
 
 #[cfg(test)]

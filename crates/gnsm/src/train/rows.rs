@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
 use crate::math::stream;
 
 /// The name of the random stream that deals out rows.
@@ -25,6 +26,16 @@ pub struct FitReport {
     pub label: Option<String>,
     /// The seed.
     pub seed: u64,
+}
+
+/// Refuses to train on no rows, or with no rows to validate on, which tell when to stop.
+pub(crate) fn check_rows(n_rows: [usize; 2]) -> Result<()> {
+    let what = match n_rows {
+        [0, _] => "to learn from",
+        [_, 0] => "to validate on",
+        _ => return Ok(()),
+    };
+    Err(Error::fit(format!("there are no rows {what}"), "give at least one"))
 }
 
 /// Shuffles rows and deals them out to train, validate and calibrate.

@@ -118,6 +118,46 @@ fn training_stops_early_on_time_and_on_request() {
     assert_eq!(run_with(&config(1000), run).expect("trained").ending, Ending::Interrupted);
 }
 
+/// One weight, without a gradient, and the validation losses that it is told to have.
+struct Told {
+    parameters: [f32; 1],
+    losses: std::vec::IntoIter<f64>,
+}
+
+impl Learner for Told {
+    fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    fn set_parameters(&mut self, parameters: &[f32]) {
+        self.parameters.copy_from_slice(parameters);
+    }
+
+    fn compute_gradient(&mut self, _: u64) -> f64 {
+        1.0
+    }
+
+    fn update(&mut self, optimiser: &mut Optimiser, _: f32) {
+        optimiser.step += 1;
+    }
+
+    fn validate(&mut self, _: &[f32]) -> f64 {
+        self.losses.next().unwrap_or(0.0)
+    }
+}
+
+#[test]
+fn a_validation_loss_that_is_no_number_is_a_divergence() {
+    for (losses, step) in [(vec![f64::NAN], 10), (vec![2.0, f64::NAN], 20), (vec![2.0, 1.0, f64::INFINITY], 30)] {
+        let wrong = losses[losses.len() - 1];
+        let mut learner = Told { parameters: [0.0], losses: losses.into_iter() };
+        let problem = train(&mut learner, &config(60), 300, &mut plain(&mut Silent)).expect_err("diverged").to_string();
+        let expected =
+            format!("training diverged at step {step}: the validation loss is {wrong}; lower training.learning_rate");
+        assert_eq!(problem, expected);
+    }
+}
+
 #[test]
 fn small_tables_take_fewer_steps() {
     let mut limited = config(3000);

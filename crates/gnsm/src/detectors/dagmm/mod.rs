@@ -36,7 +36,7 @@ use crate::detectors::{Detector, Split};
 use crate::error::{Error, Result};
 use crate::files::{Loaded, Store, Tensors};
 use crate::network::{Activation, Perceptron, Stack, StackTile};
-use crate::train::{CurvePoint, Ending, Run, Trained};
+use crate::train::{CurvePoint, Ending, Run, Trained, check_rows};
 use energy::{EnergyWeights, Members};
 use latent::{Comparison, Slopes};
 
@@ -351,7 +351,7 @@ impl Dagmm {
     pub fn fit(config: &DagmmConfig, layout: &Layout, rows: [&Encoded; 2], run: Run<'_>) -> Result<Self> {
         config.validate()?;
         let [training, validation] = rows;
-        deep::check_rows(training)?;
+        check_rows(rows.map(Encoded::n_rows))?;
         let compression = Compression::new(config, layout.width());
         let inputs = Inputs::plain(layout);
         let parameters = deep::initial_parameters(&compression, run.seed);
