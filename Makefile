@@ -61,6 +61,7 @@ bench-baselines: target/venv
 	cargo build --release -p gnsm-bench --example rivals
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py parity $${GNSM_SHARED:-../shared}/data/tabular
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py walks $${GNSM_SHARED:-../shared}/data/tabular
+	target/venv/bin/python crates/gnsm-bench/reference/rivals.py components $${GNSM_SHARED:-../shared}/data/tabular/adbench
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py speed $${GNSM_SHARED:-../shared}/data/tabular
 
 # Speed and memory beside PyTorch and pyarrow; `ARGUMENTS="--only step --threads 1"` repeats one figure.

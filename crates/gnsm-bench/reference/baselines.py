@@ -32,7 +32,17 @@ queries = encode(query_codes, query_numbers)
 for share in (0.9, 0.6):
     pca = PCA(n_components=share, svd_solver="full").fit(rows)
     errors = ((queries - pca.inverse_transform(pca.transform(queries))) ** 2).sum(1)
-    print("pca", share, pca.n_components_, errors.tolist())
+    print("pca, residual only", share, pca.n_components_, errors.tolist())
+
+    # The distance: components by their variances, the rest by its mean variance, one-hot groups' constant sums left out.
+    centred = queries - rows.mean(0)
+    variances, vectors = np.linalg.eigh(np.cov(rows.T, bias=True))
+    kept = vectors[:, -pca.n_components_ :]
+    left_over = variances[: -pca.n_components_]
+    noise = max(left_over[left_over > 1e-9 * variances.mean()].mean(), 1e-3 * variances.mean())
+    inside = ((centred @ kept) ** 2 / variances[-pca.n_components_ :]).sum(1)
+    outside = (centred**2).sum(1) - ((centred @ kept) ** 2).sum(1)
+    print("pca", share, (inside + outside / noise).tolist())
 
 mixture = GaussianMixture(1, tol=0.0, max_iter=1, reg_covar=1e-2, random_state=0).fit(rows)
 print("gmm, one component: -score_samples", (-mixture.score_samples(queries)).tolist())

@@ -3,6 +3,7 @@
     rivals.py parity DATA    mean AUROC over the sets of isolation-forest on one-hots and of gmm, and AP, beside scikit-learn's
     rivals.py walks DATA     AUROC and AP of cbrw beside the package coupled-biased-random-walks
     rivals.py deep DATA      AP and AUROC of dsvdd beside PyOD's DeepSVDD, with its decoder or without, inputs standardised or not; needs PyTorch
+    rivals.py components DATA  AUROC of pca beside scikit-learn's reconstruction error and PyOD's PCA
     rivals.py speed DATA     seconds to fit and score on bank and census, and how many times faster gnsm is
 
 Both sides start from rows in memory as they like them best (codes; one-hot arrays of doubles) and end with scores in memory. Both have
@@ -20,6 +21,7 @@ import time
 os.environ.update(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", RAYON_NUM_THREADS="2")
 
 import numpy as np
+from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.mixture import GaussianMixture
@@ -141,6 +143,31 @@ def deep(data, sets=("bank", "solar"), seeds=1, layers=(256, 128, 32), steps=600
                 show(title, rival.decision_function(rows.test))
 
 
+def components(data, seeds=1, shares=(0.9, 0.95, 0.99)):
+    """Both rivals are given standardised columns that vary; PyOD divides by variances, so it is told how many directions have one."""
+    from pyod.models.pca import PCA as PyodPCA
+
+    heads = ["set", "gnsm"] + [f"scikit-learn, {100 * share:g} %" for share in shares] + ["PyOD"]
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    everything = []
+    for path in sorted(data.glob("*.parquet")):
+        areas = []
+        for seed in range(seeds):
+            rows = Rows(path, seed, [method("pca")])
+            mean, deviation = rows.fit.mean(0), rows.fit.std(0)
+            fit, test = (((part - mean) / np.where(deviation > 0, deviation, 1))[:, deviation > 0] for part in (rows.fit, rows.test))
+            scores = [rows.scores[0]]
+            for share in shares:
+                rival = PCA(share, svd_solver="full").fit(fit)
+                scores.append(((test - rival.inverse_transform(rival.transform(test))) ** 2).sum(1))
+            rank = int(np.linalg.matrix_rank(np.cov(fit.T), hermitian=True))
+            scores.append(PyodPCA(n_components=rank, random_state=seed).fit(fit).decision_function(test))
+            areas.append([100 * roc_auc_score(rows.labels, own) for own in scores])
+        everything.append(np.mean(areas, 0))
+        print(f"| {path.stem} | " + " | ".join(f"{area:.2f}" for area in everything[-1]) + " |", flush=True)
+    print("| mean | " + " | ".join(f"{area:.2f}" for area in np.mean(everything, 0)) + " |")
+
+
 def timed(work):
     start = time.perf_counter()
     work()
@@ -177,5 +204,5 @@ def speed(data, sets=("bank", "census"), names=("isolation-forest", "ecod", "gmm
 
 if __name__ == "__main__":
     task, folder, *choices = sys.argv[1:]
-    tasks = {"parity": parity, "walks": walks, "deep": deep, "speed": speed}
+    tasks = {"parity": parity, "walks": walks, "deep": deep, "components": components, "speed": speed}
     tasks[task](pathlib.Path(folder), *[choice.split(",") for choice in choices])

@@ -101,7 +101,7 @@ methods! {
     "marginals": Marginals(NoSettings) => Marginals;
     /// How often the whole row was seen.
     "row-count": RowCount(NoSettings) => RowCount;
-    /// What is left of a row outside of its principal components.
+    /// The distance from the mean, by how much rows vary in each direction.
     "pca": Pca(PcaConfig) => Pca;
     /// A Gaussian mixture on the one-hot encoding.
     "gmm": Gmm(MixtureConfig) => Gmm;

@@ -1,18 +1,25 @@
-//! What is left of a row outside of the directions in which training rows vary.
+//! How far a row lies from the mean, measured by how much training rows vary in each direction.
 //!
-//! The encoding of a row (scaled numbers and one-hot categories) minus its mean is projected on the eigenvectors of the covariance. The
-//! largest ones that together hold more than 99 % of the variance are what rows usually do; with U the others,
+//! The encoding of a row (scaled numbers and one-hot categories) minus its mean μ is projected on the eigenvectors uᵢ of
+//! the covariance: tᵢ = uᵢᵀ(x − μ). The *components* are the eigenvectors with the largest variances λᵢ, as many as hold
+//! more than 99 % of the variance. With σ² the mean variance of the other directions,
 //!
-//! score(x) = ‖Uᵀ(x − μ)‖²,
+//! score(x) = Σ over components tᵢ²/λᵢ + Σ over the others tᵢ²/σ².
 //!
-//! the squared reconstruction error of principal component analysis (Jolliffe, *Principal Component Analysis*, 2002). Only U and Uᵀμ
-//! are kept: a category is one row of U, so that a row of g groups costs g additions of rows, whatever the width.
+//! This is the squared Mahalanobis distance under probabilistic principal component analysis (Tipping and Bishop 1999).
+//! The first sum finds rows that do what is usual, but too much of it. The second is the reconstruction error. By the
+//! second alone, a table of a few numbers would have one score for all rows, because all its directions are components.
 //!
-//! The parts are the squared residuals r = U Uᵀ(x − μ) of each cell's places, since ‖r‖² = ‖Uᵀ(x − μ)‖².
-//!
-//! - Numbers enter as the encoder scaled them; a missing one is the mean, 0, and its absence is a category of its group.
-//! - An unseen category is a 1 in a place that no training row uses and no component reaches: its group's other places are 0, and
-//!   it adds 1 to the score.
+//! - σ² leaves out directions in which nothing varies. It is at least a thousandth of the mean variance of a place.
+//!   Otherwise rounding would decide about tables that are nearly linear.
+//! - With the setting `residual_only` the score is the squared reconstruction error, Σ over the others tᵢ² (Jolliffe,
+//!   *Principal Component Analysis*, 2002), as one computes it with scikit-learn.
+//! - Only U and Uᵀμ are kept. A category is one row of U, so a row of g groups costs g additions of rows.
+//! - With W the weights 1/λᵢ and 1/σ², the vector r = U W^½ Uᵀ(x − μ) has ‖r‖² = score(x). A cell's part is the sum of
+//!   the squares of r over its places.
+//! - Numbers enter as the encoder scaled them. A missing one is the mean, 0, and its absence is a category of its group.
+//! - An unseen category is a 1 in a place that no training row uses and no component reaches. Its group's other places are
+//!   0, and it adds 1/σ² to the score (1 with `residual_only`).
 
 use serde::{Deserialize, Serialize};
 
@@ -29,11 +36,13 @@ use crate::train::Run;
 pub struct PcaConfig {
     /// The share of the variance that the components hold.
     pub variance: f64,
+    /// Whether only what lies outside of the components counts.
+    pub residual_only: bool,
 }
 
 impl Default for PcaConfig {
     fn default() -> Self {
-        Self { variance: 0.99 }
+        Self { variance: 0.99, residual_only: false }
     }
 }
 
@@ -47,7 +56,12 @@ impl PcaConfig {
     }
 }
 
-/// The directions in which training rows hardly vary.
+/// σ² is at least this share of the mean variance of a place.
+const SMALLEST_VARIANCE: f64 = 1e-3;
+/// A direction with less than this share of the mean variance of a place is one in which nothing varies.
+const NO_VARIANCE: f64 = 1e-9;
+
+/// The directions that count.
 #[derive(Debug, Clone)]
 pub struct Pca {
     config: PcaConfig,
@@ -58,6 +72,8 @@ pub struct Pca {
     basis: Vec<f64>,
     /// Uᵀμ: `[directions]`.
     offset: Vec<f64>,
+    /// W: `[directions]`.
+    weights: Vec<f64>,
 }
 
 /// What is stored as JSON.
@@ -79,11 +95,14 @@ impl Pca {
         let (variances, vectors) = eigen::symmetric(&covariance, width).ok_or_else(|| {
             Error::fit("the principal components cannot be computed", "look for absurd numbers in the rows")
         })?;
-        let directions = width - n_components(&variances, config.variance);
+        let left_over = width - n_components(&variances, config.variance);
         // Ascending variances: the directions left over come first.
+        let directions = if config.residual_only { left_over } else { width };
+        let weights = if config.residual_only { vec![1.0; directions] } else { weights(&variances, left_over) };
         let basis = (0..width).flat_map(|place| vectors.iter().skip(place).step_by(width).take(directions)).copied();
         let offset = Vec::new();
-        let mut pca = Self { config: *config, layout: layout.clone(), directions, basis: basis.collect(), offset };
+        let mut pca =
+            Self { config: *config, layout: layout.clone(), directions, basis: basis.collect(), offset, weights };
         let mut offset = vec![0.0; directions];
         for (place, mean) in mean.iter().enumerate() {
             add_scaled(&mut offset, pca.direction(place), *mean);
@@ -110,6 +129,11 @@ impl Pca {
         }
         (projection, codes.iter().filter(|code| **code == UNSEEN).count())
     }
+
+    /// What an unseen category adds: the weight of a direction in which nothing varies, or 1 where there is none to tell.
+    fn of_unseen(&self) -> f64 {
+        self.weights.first().copied().unwrap_or(1.0)
+    }
 }
 
 impl Store for Pca {
@@ -119,6 +143,7 @@ impl Store for Pca {
     fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredPca> {
         tensors.put("basis", self.basis.clone());
         tensors.put("offset", self.offset.clone());
+        tensors.put("weights", self.weights.clone());
         Ok(StoredPca { config: self.config, directions: self.directions })
     }
 
@@ -129,7 +154,11 @@ impl Store for Pca {
         }
         let basis = tensors.take("basis", directions * layout.width())?;
         let offset = tensors.take("offset", directions)?;
-        Ok(Self { config, layout: layout.clone(), directions, basis, offset })
+        let weights: Vec<f64> = tensors.take("weights", directions)?;
+        if weights.iter().any(|weight| *weight <= 0.0) {
+            return Err("tensor `weights` holds numbers that are not positive".into());
+        }
+        Ok(Self { config, layout: layout.clone(), directions, basis, offset, weights })
     }
 }
 
@@ -180,21 +209,40 @@ fn n_components(ascending: &[f64], share: f64) -> usize {
     ascending.len()
 }
 
+/// 1/λ of each component and 1/σ² of the directions `left_over`, which come first.
+fn weights(ascending: &[f64], left_over: usize) -> Vec<f64> {
+    let mean = ascending.iter().map(|variance| variance.max(0.0)).sum::<f64>() / ascending.len().max(1) as f64;
+    if mean <= 0.0 {
+        // Nothing varies: all distances are in the units of the encoding.
+        return vec![1.0; ascending.len()];
+    }
+    let varies = |variance: &&f64| **variance > NO_VARIANCE * mean;
+    let (sum, n) = ascending[..left_over].iter().filter(varies).fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
+    let noise = (sum / f64::from(n.max(1))).max(SMALLEST_VARIANCE * mean);
+    let variance = |(index, variance): (usize, &f64)| if index < left_over { noise } else { variance.max(noise) };
+    ascending.iter().enumerate().map(variance).map(f64::recip).collect()
+}
+
 impl ScoreByCell for Pca {
     fn layout(&self) -> &Layout {
         &self.layout
     }
 
     fn split_row(&self, codes: &[u32], numbers: &[f32], parts: &mut [f64]) -> f64 {
-        let (projection, _) = self.project(codes, numbers);
+        let (mut projection, _) = self.project(codes, numbers);
+        projection.iter_mut().zip(&self.weights).for_each(|(t, weight)| *t *= weight.sqrt());
         let residual =
             |place: usize| -> f64 { self.direction(place).iter().zip(&projection).map(|(u, t)| u * t).sum() };
+        let of_unseen = self.of_unseen();
         let (of_numbers, of_groups) = parts.split_at_mut(numbers.len());
         for (place, part) in of_numbers.iter_mut().enumerate() {
             *part = residual(place).powi(2);
         }
         for ((part, places), code) in of_groups.iter_mut().zip(self.layout.groups()).zip(codes) {
-            *part = places.map(|place| residual(place).powi(2)).sum::<f64>() + f64::from(*code == UNSEEN);
+            *part = places.map(|place| residual(place).powi(2)).sum();
+            if *code == UNSEEN {
+                *part += of_unseen;
+            }
         }
         0.0
     }
@@ -202,7 +250,8 @@ impl ScoreByCell for Pca {
     fn scores(&self, rows: &Encoded) -> Option<Vec<f64>> {
         Some(map_rows(rows, |codes, numbers| {
             let (projection, unseen) = self.project(codes, numbers);
-            projection.iter().map(|value| value * value).sum::<f64>() + unseen as f64
+            let of_cells: f64 = projection.iter().zip(&self.weights).map(|(t, weight)| t * t * weight).sum();
+            of_cells + unseen as f64 * self.of_unseen()
         }))
     }
 }
@@ -224,10 +273,49 @@ mod tests {
             ),
             (0.6, [1.138_509_358_183_314_3, 1.874_607_550_807_673_6, 1.267_964_860_554_617_2, 1.384_444_678_974_320_6]),
         ] {
-            let config = PcaConfig { variance };
+            let config = PcaConfig { variance, residual_only: true };
             let detector = fit_on(&rows, |all, run| Pca::fit(&config, &layout, all, run))?;
             assert_close(&detector.score(&mixed_queries()), &expected, 1e-12);
         }
+        Ok(())
+    }
+
+    /// Values from `reference/baselines.py` in the benchmarks.
+    #[test]
+    fn distances_agree_with_numpy() -> Result<()> {
+        let (layout, rows) = mixed_rows(60);
+        for (variance, expected) in [
+            (0.9, [8.773_336_051_378_397, 13.100_698_598_422_94, 30.747_259_282_333_534, 5.576_928_548_346_485]),
+            (0.6, [9.011_766_058_021_148, 13.171_198_394_196_24, 30.644_838_826_366_115, 5.990_317_603_507_667]),
+        ] {
+            let config = PcaConfig { variance, ..PcaConfig::default() };
+            let detector = fit_on(&rows, |all, run| Pca::fit(&config, &layout, all, run))?;
+            assert_close(&detector.score(&mixed_queries()), &expected, 1e-10);
+        }
+        Ok(())
+    }
+
+    // The variances are 1 and 4, and both directions are components: 3²/1, 4²/4, and parts by number.
+    #[test]
+    fn a_few_numbers_that_are_not_correlated_have_a_score() -> Result<()> {
+        let layout = Layout::new(2, vec![]);
+        let rows = rows_of(&[(&[], &[1.0, 2.0]), (&[], &[1.0, -2.0]), (&[], &[-1.0, 2.0]), (&[], &[-1.0, -2.0])]);
+        let detector = fit_on(&rows, |all, run| Pca::fit(&PcaConfig::default(), &layout, all, run))?;
+        let queries = rows_of(&[(&[], &[0.0, 0.0]), (&[], &[3.0, 0.0]), (&[], &[0.0, 4.0]), (&[], &[3.0, 4.0])]);
+        assert_close(&detector.score(&queries), &[0.0, 9.0, 4.0, 13.0], 1e-12);
+        assert_close(detector.split(&queries).parts(3), &[9.0, 4.0], 1e-12);
+        Ok(())
+    }
+
+    // λ = 2 along (1, 1)/√2 and 0 across it: σ² is a thousandth of the mean variance, 1. (1, −1) lies √2 across.
+    #[test]
+    fn rows_on_a_line_keep_a_finite_measure_across_it() -> Result<()> {
+        let layout = Layout::new(2, vec![]);
+        let rows = rows_of(&[(&[], &[1.0, 1.0]), (&[], &[-1.0, -1.0])]);
+        let config = PcaConfig { variance: 0.999, ..PcaConfig::default() };
+        let detector = fit_on(&rows, |all, run| Pca::fit(&config, &layout, all, run))?;
+        let queries = rows_of(&[(&[], &[2.0, 2.0]), (&[], &[1.0, -1.0])]);
+        assert_close(&detector.score(&queries), &[4.0, 2000.0], 1e-12);
         Ok(())
     }
 
@@ -235,7 +323,8 @@ mod tests {
     fn a_row_inside_the_components_has_no_error_and_an_unseen_category_adds_one_and_more() -> Result<()> {
         let layout = Layout::new(0, vec![2, 2]);
         let rows = rows_of(&[(&[0, 0], &[]), (&[1, 1], &[])]);
-        let detector = fit_on(&rows, |all, run| Pca::fit(&PcaConfig::default(), &layout, all, run))?;
+        let config = PcaConfig { residual_only: true, ..PcaConfig::default() };
+        let detector = fit_on(&rows, |all, run| Pca::fit(&config, &layout, all, run))?;
         let queries = rows_of(&[(&[0, 0], &[]), (&[1, 1], &[]), (&[0, 1], &[]), (&[UNSEEN, 0], &[])]);
         let scores = detector.score(&queries);
         assert!(scores[0] < 1e-25 && scores[1] < 1e-25, "{scores:?}");

@@ -386,13 +386,14 @@ fitted_detectors! {
 }
 
 impl MemberDetector {
-    /// Fits the detector of that name, with its default settings.
+    /// Fits the detector of that name, with its default settings; of `pca`, only the residual counts.
     fn fit(name: &str, layout: &Layout, rows: &Encoded) -> Result<Self> {
         let run = Run { seed: 0, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
         let rows = [rows, &rows.select(&[])];
+        let residual = PcaConfig { residual_only: true, ..PcaConfig::default() };
         Ok(match name {
             "cbrw" => Self::Cbrw(Box::new(Cbrw::fit(&WalkConfig::default(), layout, rows, run)?)),
-            "pca" => Self::Pca(Box::new(Pca::fit(&PcaConfig::default(), layout, rows, run)?)),
+            "pca" => Self::Pca(Box::new(Pca::fit(&residual, layout, rows, run)?)),
             "comprex" => Self::Comprex(Box::new(Comprex::fit(&NoSettings {}, layout, rows, run)?)),
             _ => Self::Marginals(Box::new(Marginals::fit(&NoSettings {}, layout, rows, run)?)),
         })
