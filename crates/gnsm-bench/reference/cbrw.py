@@ -1,4 +1,4 @@
-"""Walks between values, coupled and biased (Pang et al. 2016) and with homophily couplings (Pang et al. 2021), written out with numpy.
+"""Walks between values, coupled and biased (Pang et al. 2016) and with homophily couplings (our reading of Pang et al. 2021), written out with numpy.
 
 Without arguments: the examples that the tests quote, for the first walk the paper's. With the name of a folder of data sets: the papers' protocol, all rows
 of a set without labels, every column nominal, and the AUROC on the same rows."""
@@ -24,8 +24,10 @@ PEOPLE = np.array(  # gender, education, marriage, income
         [0, 0, 2, 0],
     ]
 )
-# Twelve rows of common values, and two of rare ones that keep to each other.
-COMPANY = np.array([[r % 2, r // 2 % 2, r % 3] for r in range(12)] + [[2, 2, 3]] * 2)
+# Twelve rows of common values, and two with rare ones that go together: with a common one, or with nothing else.
+COMMON = [[r % 2, r // 2 % 2, r % 3] for r in range(12)]
+COMPANY = np.array(COMMON + [[2, 2, 0], [2, 2, 1]])
+ISLAND = np.array(COMMON + [[2, 2, 3]] * 2)
 
 
 def densities(a):
@@ -78,6 +80,7 @@ def nominal(table, name):
 if len(sys.argv) == 1:
     print("cbrw", scores(PEOPLE, False).tolist())
     print("homophily", scores(COMPANY, True).tolist())
+    print("homophily, on an island", scores(ISLAND, True).tolist())
 else:
     import pyarrow.parquet as parquet
     from sklearn.metrics import roc_auc_score

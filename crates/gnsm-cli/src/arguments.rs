@@ -512,7 +512,7 @@ impl ColumnArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub struct MethodArguments {
-    /// The method that finds anomalies.
+    /// The method that finds anomalies. `homophily` is our reading of its paper.
     #[arg(long, value_name = "NAME", default_value = Method::NAMES[0], value_parser = PossibleValuesParser::new(Method::NAMES))]
     pub method: String,
     /// Ready-made settings for gnsm, dsvdd or dagmm [default: fast].

@@ -113,7 +113,7 @@ methods! {
     "knn": Knn(KnnConfig) => Knn;
     /// Coupled biased random walks between values that occur together.
     "cbrw": Cbrw(WalkConfig) => Cbrw;
-    /// The same walk, drawn to where odd values keep company.
+    /// The same walk, drawn to where odd values keep company: our reading of a paper.
     "homophily": Homophily(WalkConfig) => Homophily;
     /// A one-class support vector machine.
     "ocsvm": OcSvm(OcSvmConfig) => OcSvm;

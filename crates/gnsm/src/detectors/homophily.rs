@@ -1,9 +1,13 @@
-//! Homophily couplings (Pang, Cao and Chen, *Homophily Outlier Detection in Non-IID Categorical Data*, Data Mining and Knowledge
-//! Discovery, 2021): odd values keep company with odd values, so what is odd is dense in the graph of values.
+//! Homophily couplings: odd values keep company with odd values, so what is odd is dense in the graph of values.
 //!
-//! A walk between the values of all columns ([`super::value_graph`] has the walk, the score, and what becomes of numbers, missing and unseen
-//! values), as the second of the paper's two detectors, which augments a random walk by the densities of subgraphs; the
-//! first is [`super::cbrw`]. The homophily of two values of different columns is
+//! The idea is that of Pang, Cao and Chen, *Homophily Outlier Detection in Non-IID Categorical Data*, Data Mining and
+//! Knowledge Discovery, 2021. **The formulas are our reading of it.** The paper's abstract and the authors' feature
+//! selection by dense subgraphs (ICDM 2016) were at hand, its formulas were not. Lift as the coupling, the peeling as the
+//! subgraphs and s(v) as the factor are ours. Figures need not be the paper's.
+//!
+//! It is a walk between the values of all columns. [`super::value_graph`] has the walk, the score, and what becomes of
+//! numbers, missing and unseen values. The paper has two detectors: the first is [`super::cbrw`], and this is the second,
+//! which augments the walk by the densities of subgraphs. The homophily of two values of different columns is
 //!
 //! A(u, v) = δ(u)·lift(u, v)·δ(v), lift(u, v) = p(u, v)/(p(u) p(v)),
 //!
@@ -20,9 +24,8 @@
 //!
 //! With equal densities this is the walk of `cbrw`: δ(v)·p(u | v) is A(u, v) but for a factor that depends on u alone.
 //!
-//! The paper's abstract and the authors' feature selection by dense subgraphs (ICDM 2016) were at hand, its formulas were not: lift as
-//! the coupling, the peeling as the subgraphs and s(v) as the factor are our reading, and figures need not be the paper's.
-//! By its protocol the AUROC is 62.7 on bank, 63.9 on census, 79.5 on chess, 63.4 on cmc, 98.8 on probe, 87.8 on solar and 96.4 on u2r.
+//! By the paper's protocol the AUROC is 62.7 on bank, 63.9 on census, 79.5 on chess, 63.4 on cmc, 98.8 on probe, 87.8 on
+//! solar and 96.4 on u2r.
 
 use super::value_graph::{Coupling, ValueGraph, ValueWalk};
 

@@ -11,6 +11,8 @@
 //! score(x) = Σ_f w_f·π(x_f).
 //!
 //! - The walk is iterated until π moves by less than 10⁻¹² (authors and other implementations stop at 10⁻³).
+//! - Values that occur only with each other are an island in the graph. No walker comes to it, so they are as odd as any other value,
+//!   however rare they are.
 //! - A column of one single value has no coupling to tell of and is left out of the graph.
 //! - Numbers are columns of decile bins ([`super::bins`]), a missing number is a value of its own.
 //! - An unseen value has no place in the graph. It is given twice the largest part that any value has.
