@@ -144,3 +144,26 @@ impl Inside {
         h * weighed.reshape([images, 1, 1, channels])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::{Expected, assert_agrees, pictures};
+
+    // A stage of fused blocks and one of the others. Values from `reference/mask_networks.py` in the benchmarks.
+    #[test]
+    fn codes_and_gradient_agree_with_pytorch() {
+        let size = EncoderSize { channels: vec![8, 16], blocks: vec![1, 2], fused: 1, code: 6 };
+        let encoder = Encoder::new(&size, 5);
+        let expected = Expected {
+            weights: 9480,
+            outputs: [-0.026_047_92, -0.027_990_026, 0.006_619_344, -0.108_222_48, 0.008_323_784, -0.048_671_067],
+            loss: 0.088_076_450,
+            gradient: [-0.175_398_58, 0.015_409_721, 0.020_866_31, -0.101_798_47, 0.013_716_133, 0.063_719_65],
+            gradient_sum: 1.146_595_053,
+        };
+        assert_agrees(encoder.plan(), &expected, |weights, device| {
+            encoder.forward(weights, pictures([2, 16, 16, 5], device))
+        });
+    }
+}

@@ -22,6 +22,8 @@ mod method;
 mod ncsn;
 mod ops;
 mod pictures;
+#[cfg(test)]
+mod reference;
 mod score_matching;
 mod weights;
 
