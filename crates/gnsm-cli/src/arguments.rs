@@ -71,9 +71,9 @@ pub enum Command {
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArguments {
-    /// Where to write the example table.
-    #[arg(long, value_name = "FILE", default_value = "gnsm-demo.csv", value_hint = ValueHint::FilePath)]
-    pub out: PathBuf,
+    /// Keep the example table in this file; without it, no file is left behind.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

@@ -3,7 +3,10 @@
 //! The table holds expense claims. What is claimed depends on the department. How it is paid, and how much, depends on
 //! what is claimed. A few claims are odd, in three ways: two common categories that do not go together, a category that
 //! occurs nowhere else, and a common amount that is not common for what was bought.
+//!
+//! Nothing is left behind unless `--out` says where.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -18,6 +21,8 @@ use crate::arguments::{Arguments, Command, DemoArguments};
 use crate::console::Console;
 use crate::display::STRONG;
 
+/// What the table is called where nobody says.
+const NAME: &str = "gnsm-demo.csv";
 /// Claims in the table.
 const ROWS: usize = 1500;
 
@@ -36,31 +41,34 @@ const PLANTED: [(usize, &str); 6] = [
 
 /// Runs the command.
 pub fn run(arguments: &DemoArguments, console: Console) -> Result<Outcome> {
-    let text = claims();
-    write_unless_there(&arguments.out, &text)?;
-    console.note(format_args!(
-        "wrote {}: {ROWS} expense claims, {} of them odd",
-        arguments.out.display(),
-        PLANTED.len()
-    ));
+    let folder = tempfile::tempdir().context("a folder for the table")?;
+    let path = arguments.out.clone().unwrap_or_else(|| folder.path().join(NAME));
+    write_unless_there(&path, &claims())?;
+    let (written, out) = match &arguments.out {
+        Some(out) => (format!("wrote {}", out.display()), out.display().to_string()),
+        None => ("made a table".into(), NAME.into()),
+    };
+    console.note(format_args!("{written}: {ROWS} expense claims, {} of them odd", PLANTED.len()));
 
-    let out = arguments.out.display().to_string();
-    let mut command = vec!["gnsm", "detect", &out, "--top", "8"];
+    let mut more = vec!["--top", "8"];
     if arguments.json {
-        command.push("--json");
+        more.push("--json");
     }
-    let Command::Detect(parsed) = <Arguments as clap::Parser>::try_parse_from(&command)?.command else {
+    let command = [OsStr::new("gnsm"), OsStr::new("detect"), path.as_os_str()];
+    let command = command.into_iter().chain(more.iter().map(OsStr::new));
+    let Command::Detect(parsed) = <Arguments as clap::Parser>::try_parse_from(command)?.command else {
         bail!("the demonstration cannot start");
     };
-    console.note(format_args!("{STRONG}$ {}{STRONG:#}", command.join(" ")));
+    console.note(format_args!("{STRONG}$ gnsm detect {out} {}{STRONG:#}", more.join(" ")));
     let (outcome, shown) = detect(&parsed, console)?;
 
     let found = PLANTED.iter().filter(|(row, _)| shown.contains(row)).count();
     let rows: Vec<String> = PLANTED.iter().map(|(row, _)| row.to_string()).collect();
+    let keep = if arguments.out.is_none() { format!("gnsm demo --out {out}\n  ") } else { String::new() };
     console.note(format_args!(
         "\nThe odd claims were put at rows {}: {found} of {} are among the rows above.\n\n\
          Now try\n  \
-         gnsm fit {out} -o claims.gnsm\n  \
+         {keep}gnsm fit {out} -o claims.gnsm\n  \
          gnsm score claims.gnsm {out} --explain 2 -o scores.csv\n  \
          gnsm explain claims.gnsm {out} --row {}\n  \
          gnsm inspect claims.gnsm\n\

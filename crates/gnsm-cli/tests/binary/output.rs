@@ -282,8 +282,23 @@ fn what_only_networks_know_is_refused_for_other_methods() {
 fn demo_leaves_other_files_alone() {
     let folder = Folder::new();
     folder.write("gnsm-demo.csv", "precious");
-    let error = folder.run(&["demo"]).failed();
+    let error = folder.run(&["demo", "--out", "gnsm-demo.csv"]).failed();
     assert_eq!(error, "error: gnsm-demo.csv holds something else; remove it, or say --out with another path");
     assert_eq!(folder.text("gnsm-demo.csv"), "precious");
     assert!(!exists(&folder, "gnsm-demo.csv.checkpoint"));
+}
+
+#[test]
+fn demo_leaves_no_file_behind_unless_it_is_told_to() {
+    let folder = Folder::new();
+    let before = folder.files();
+    let shown = folder.run(&["demo"]).succeeded();
+    assert!(shown.stderr.contains("$ gnsm detect gnsm-demo.csv --top 8"), "{}", shown.stderr);
+    assert!(shown.stderr.contains("  gnsm demo --out gnsm-demo.csv\n  gnsm fit gnsm-demo.csv -o"), "{}", shown.stderr);
+    assert_eq!(folder.files(), before);
+    let kept = folder.run(&["demo", "-o", "kept.csv"]).succeeded();
+    assert_eq!(kept.stdout, shown.stdout);
+    assert!(kept.stderr.contains("wrote kept.csv: 1500 expense claims, 6 of them odd"), "{}", kept.stderr);
+    assert!(folder.text("kept.csv").starts_with("claim,department,"));
+    assert_eq!(folder.files().len(), before.len() + 1);
 }
