@@ -84,7 +84,8 @@ pub fn readme_table(lines: &[Line]) -> String {
         let (mean, deviation) = paper::average_precision(set)?[index].split_once(" ± ")?;
         Some([mean.parse().ok()?, deviation.parse().ok()?])
     };
-    let others: Vec<&str> = grid.columns.iter().map(|column| &*column.name).filter(|name| !OWN.contains(name)).collect();
+    let others: Vec<&str> =
+        grid.columns.iter().map(|column| &*column.name).filter(|name| !OWN.contains(name)).collect();
     let rivals = || paper::METHODS.iter().enumerate().filter(|(_, method)| **method != "GNSM");
     let mut text = format!(
         "| AP, % | share of anomalies | gnsm | gnsm-norms | best of {} others | paper: GNSM | paper: best of {} others |\n|{}\n",

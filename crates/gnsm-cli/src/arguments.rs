@@ -71,7 +71,7 @@ pub enum Command {
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArguments {
-    /// Keep the example table in this file; without it, no file is left behind.
+    /// Keep the example table in this file. Without it, no file is left behind.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
     /// Print the result as JSON.
