@@ -1,9 +1,10 @@
 //! A number as a choice among bins: about 24 of equal share, and one of its own for every value that many rows repeat.
 //!
-//! Ages 20 to 64 fall into bins of two years or so; the 0 that a third of the rows have in `capital-gain` is a bin by itself, a spike. Given
-//! the probabilities of the bins, a number has a density (bins are weighed by their width), a distribution function F (numbers are
-//! spread evenly between four knots of their bin) and a range that holds the middle nine tenths. Beyond the smallest and the largest number seen,
-//! the surprise grows with the distance, in units of the mean excess of the outer twentieth, and later with its logarithm.
+//! Ages 20 to 64 fall into bins of two years or so; the 0 that a third of the rows have in `capital-gain` is a bin by
+//! itself, a spike. Given the probabilities of the bins, a number has a density (bins are weighed by their width), a
+//! distribution function F (numbers are spread evenly between four knots of their bin) and a range that holds the
+//! middle nine tenths. Beyond the smallest and the largest number seen, the surprise grows with the distance, in units
+//! of the mean excess of the outer twentieth, and later with its logarithm.
 
 /// Bins of equal share, if no value is repeated much.
 const MOST_BINS: usize = 24;
@@ -27,7 +28,8 @@ pub(super) struct Bins {
     pub edges: Vec<f32>,
     /// Of each bin the smallest number, the 5 % and 95 % points, and the largest.
     pub knots: Vec<[f32; 4]>,
-    /// The mean and the standard deviation of all numbers, the deviation by their quartiles, and the finest step between two of them.
+    /// The mean and the standard deviation of all numbers, the deviation by their quartiles, and the finest step
+    /// between two of them.
     pub moments: [f64; 4],
     /// The mean excess of the outer twentieth below and above.
     pub excess: [f64; 2],
@@ -256,4 +258,64 @@ fn value_at(knots: &[f32; 4], share: f64) -> f32 {
         }
     }
     knots[3]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000 numbers from 0 to 9.99, of which 500 are 5.
+    fn spiked() -> (Bins, Vec<u32>) {
+        let values: Vec<(f32, u32)> = (0..1000).map(|i| (i as f32 / 100.0, if i == 500 { 1000 } else { 1 })).collect();
+        Bins::learn(&values).expect("values")
+    }
+
+    #[test]
+    fn a_repeated_value_has_a_bin_of_its_own() {
+        let (bins, counts) = spiked();
+        assert_eq!(counts.iter().sum::<u32>(), 1999);
+        assert_eq!((counts[bins.bin(5.0)], bins.knots[bins.bin(5.0)]), (1000, [5.0; 4]));
+        assert!(counts.iter().filter(|count| **count != 1000).all(|count| (30..=130).contains(count)), "{counts:?}");
+        assert_eq!((bins.bin(4.99) + 1, bins.bin(5.0) + 1), (bins.bin(5.0), bins.bin(5.01)));
+        assert_eq!((bins.bin(-3.0), bins.bin(99.0)), (0, bins.len() - 1));
+        let few = Bins::learn(&[(1.0, 3), (2.0, 4), (9.0, 1)]).expect("values");
+        assert_eq!((few.0.edges, few.1), (vec![1.5, 5.5], vec![3, 4, 1]));
+    }
+
+    #[test]
+    fn ranges_and_tails_are_those_of_the_distribution() {
+        let (bins, counts) = spiked();
+        let total: f32 = counts.iter().map(|count| *count as f32).sum();
+        let all: Vec<f32> = counts.iter().map(|count| *count as f32 / total).collect();
+        let [low, high] = bins.range(&all);
+        // Of 1,999 rows 100 lie below 1 and 100 above 9.
+        assert!((low - 1.0).abs() < 0.06 && (high - 9.0).abs() < 0.06, "{low} to {high}");
+        for (x, expected) in [(0.5, 0.05), (9.7, 0.03), (5.0, 1.0), (2.5, 0.25)] {
+            let found = bins.two_sided(&all, &counts, x);
+            assert!((found - expected).abs() < 0.02, "{x}: {found}");
+        }
+        // All in one bin: the range is nine tenths of it.
+        let mut one = vec![0.0; bins.len()];
+        one[0] = 1.0;
+        assert_eq!(bins.range(&one), [bins.knots[0][1], bins.knots[0][2]]);
+        one[0] = 0.0;
+        one[bins.bin(5.0)] = 1.0;
+        assert_eq!(bins.range(&one), [5.0, 5.0]);
+    }
+
+    #[test]
+    fn one_odd_row_does_not_stretch_a_range() {
+        let mut values: Vec<(f32, u32)> = (0..300).map(|i| (i as f32 / 100.0, 1)).collect();
+        values.push((20.0, 1));
+        let (bins, counts) = Bins::learn(&values).expect("values");
+        let mut top = vec![0.0; bins.len()];
+        top[bins.len() - 1] = 1.0;
+        assert!(bins.range(&top)[1] < 3.0, "{:?}", bins.range(&top));
+        assert!(bins.two_sided(&top, &counts, 20.0) <= 2.0 / f64::from(counts[bins.len() - 1]) + 1e-9);
+        // It lies 17 beyond the next: in units of the mean excess, 3 in full, then by the logarithm.
+        let excess = 17.01 / bins.excess[1];
+        assert!((bins.beyond(20.0, true) - (3.0 + 3.0 * (excess / 3.0).ln())).abs() < 1e-4);
+        assert_eq!(bins.beyond(20.0, false), 0.0);
+        assert_eq!(bins.beyond(1.5, true), 0.0);
+    }
 }

@@ -1,13 +1,13 @@
 //! The cells of one column by themselves: which slot a cell falls into, and how common each slot is.
 //!
-//! A number has its bins for slots, a group of categories has its categories and one more, for what was never seen. With n rows of which n(v) have the
-//! category v and n₁ categories occur once,
+//! A number has its bins for slots, a group of categories has its categories and one more, for what was never seen.
+//! With n rows of which n(v) have the category v and n₁ categories occur once,
 //!
 //! P(new) = (n₁ + ½)/(n + 1), P(v) = (1 − P(new))·n(v)/n, and for bins P(b) = (n(b) + ½)/(n + K/2).
 //!
-//! With a row left out, a category that occurs once becomes new. Missing is not a value: a group that can miss its value counts present cells only,
-//! and how often it is missing apart. Where the only other value is "present", missing is a category like any other, and the
-//! group says nothing about other cells.
+//! With a row left out, a category that occurs once becomes new. Missing is not a value: a group that can miss its
+//! value counts present cells only, and how often it is missing apart. Where the only other value is "present", missing
+//! is a category like any other, and the group says nothing about other cells.
 
 use super::bins::{Bins, tame};
 use crate::columns::{ABSENT, Layout};

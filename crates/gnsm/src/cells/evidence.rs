@@ -1,12 +1,15 @@
 //! A row under judgement: the evidence in each of its cells, the score, and how odd each cell is.
 //!
-//! A cell has up to four kinds of evidence. *Given the rest*: −ln of its value's probability given the other cells, as a density for a number. *Near* and
-//! *local*: how it differs from the nearest rows (`neighbours.rs`). *Alone*: −ln of a category's probability by itself. Each becomes T, its nats
-//! in its own column (`tail.rs`), and the score is the sum of all of them.
+//! A cell has up to four kinds of evidence. *Given the rest*: −ln of its value's probability given the other cells, as
+//! a density for a number. *Near* and *local*: how it differs from the nearest rows (`neighbours.rs`). *Alone*: −ln of
+//! a category's probability by itself. Each becomes T, its nats in its own column (`tail.rs`), and the score is the sum
+//! of all of them.
 //!
-//! How odd a cell is, which is what the score is divided by among the cells, comes from the same probabilities on their own scale:
+//! How odd a cell is, which is what the score is divided by among the cells, comes from the same probabilities on their
+//! own scale:
 //!
-//! - a category: p*·ln(p*/p), where p* is the probability of the likeliest. 0 if the cell is as expected, and little where nothing is;
+//! - a category: p*·ln(p*/p), where p* is the probability of the likeliest. 0 if the cell is as expected, and little
+//!   where nothing is;
 //! - a missing value, where a value has the probability q > m: q·max(−ln m, −ln(1 − q));
 //! - a number: 0 within its range, the middle nine tenths; beyond it −ln of the probability of a number as far out.
 
@@ -121,7 +124,8 @@ impl<'a> View<'a> {
         all.map(|(evidence, tail)| tail.nats(f64::from(*evidence), self.membership.calibrated)).sum()
     }
 
-    /// The probabilities of a group's categories, each that of one category where several share a place, and of what was seen.
+    /// The probabilities of a group's categories, each that of one category where several share a place, and of what
+    /// was seen.
     pub fn categories(&mut self, cell: usize, probabilities: &mut [f32]) -> f32 {
         let given = self.ask(cell);
         let column = &self.cells.columns[cell];

@@ -1,12 +1,13 @@
 //! What one column says about another: how many rows have the value v here where they have u there.
 //!
-//! N[u, v] are counts of pairs; only those that occur are kept, for each u in the order of v. With a prior P(v) that is worth `a` rows, the
-//! probability of v given u is (N[u, v] + a·P(v))/(N[u] + a). In a pool (`pool.rs`) only what depends on v matters, which is the *lift*
+//! N[u, v] are counts of pairs; only those that occur are kept, for each u in the order of v. With a prior P(v) that is
+//! worth `a` rows, the probability of v given u is (N[u, v] + a·P(v))/(N[u] + a). In a pool (`pool.rs`) only what
+//! depends on v matters, which is the *lift*
 //!
 //! x(u, v) = ln(N[u, v]/(a·P(v)) + 1),
 //!
-//! 0 for all that never occur together. How much the prior is worth is chosen for each pair of columns by how well each row's v is predicted from
-//! its u by all other rows.
+//! 0 for all that never occur together. How much the prior is worth is chosen for each pair of columns by how well each
+//! row's v is predicted from its u by all other rows.
 
 use super::column::{Column, LeftOut, MISSING};
 
@@ -74,11 +75,20 @@ impl Link {
             }
             starts.push(slots.len() as u32);
         }
-        let empty = || (Vec::new(), Vec::new(), Vec::new());
-        let (lifts, words, missing_words) = empty();
+        let (lifts, words, missing_words) = (Vec::new(), Vec::new(), Vec::new());
         let (prior_rows, weight) = (1.0, 0.0);
-        let context = context.0;
-        Some(Self { context, prior_rows, weight, starts, slots, counts, missing, lifts, words, missing_words })
+        Some(Self {
+            context: context.0,
+            prior_rows,
+            weight,
+            starts,
+            slots,
+            counts,
+            missing,
+            lifts,
+            words,
+            missing_words,
+        })
     }
 
     /// The pairs of u.
@@ -93,7 +103,8 @@ impl Link {
         found.map_or(0, |at| self.counts[pairs.start + at])
     }
 
-    /// Chooses how many rows the prior is worth; returns the nats by which rows are better predicted than without the context, each by all others.
+    /// Chooses how many rows the prior is worth; returns the nats by which rows are better predicted than without the
+    /// context, each by all others.
     pub fn choose_prior(&mut self, left_out: &[Option<LeftOut>]) -> f64 {
         let mut gains = [0.0; PRIORS.len()];
         for u in 0..self.starts.len() - 1 {

@@ -1,25 +1,30 @@
 //! A score made of cells: how surprising each cell is given the rest of its row, and how it differs from similar rows.
 //!
-//! In a table of employees, `department = Finance` beside `floor = 3` and `manager = Ana` is odd where all others with that floor and manager are in
-//! Marketing. Each column is a choice among slots, bins for numbers (`bins.rs`, `column.rs`). How often values of two columns occur together (`link.rs`)
-//! is pooled into the probability of each value a cell could have, given the rest of the row (`pool.rs`), with weights that predict held-out cells best
-//! (`weights.rs`). Neighbours speak in cells too (`neighbours.rs`). Each kind of evidence counts by how few held-out cells of its column have as
-//! much (`tail.rs`), and the score is the sum over cells and kinds (`evidence.rs`).
+//! In a table of employees, `department = Finance` beside `floor = 3` and `manager = Ana` is odd where all others with
+//! that floor and manager are in Marketing. Each column is a choice among slots, bins for numbers (`bins.rs`,
+//! `column.rs`). How often values of two columns occur together (`link.rs`) is pooled into the probability of each
+//! value a cell could have, given the rest of the row (`pool.rs`), with weights that predict held-out cells best
+//! (`weights.rs`). Neighbours speak in cells too (`neighbours.rs`). Each kind of evidence counts by how few held-out
+//! cells of its column have as much (`tail.rs`), and the score is the sum over cells and kinds (`evidence.rs`).
 //!
-//! The parts share the score out in proportion to how odd each cell is by the same probabilities; a cell that holds what was expected has none, and where
-//! all cells do, the whole score is the base.
+//! The parts share the score out in proportion to how odd each cell is by the same probabilities; a cell that holds
+//! what was expected has none, and where all cells do, the whole score is the base.
 //!
-//! - A missing number says nothing; its absence is a category of its group. A missing category has a probability of its own, and says nothing
-//!   about other cells.
-//! - A category that training never saw has the probability of a new one, as often as values occurred once; it says nothing about other cells.
-//! - Rows that were trained on can be judged as if they had not been: every count, neighbour and tail without the row itself, exactly.
+//! - A missing number says nothing; its absence is a category of its group. A missing category has a probability of its
+//!   own, and says nothing about other cells.
+//! - A category that training never saw has the probability of a new one, as often as values occurred once; it says
+//!   nothing about other cells.
+//! - Rows that were trained on can be judged as if they had not been: every count, neighbour and tail is then without
+//!   the row itself. What all rows together have chosen, the bins and the weights, stays.
 //!
-//! The model is a function of the rows, not of their order nor of a seed: where there are too many, a hash of a row's content chooses.
+//! The model is a function of the rows, not of their order nor of a seed: where there are too many, a hash of a row's
+//! content chooses.
 //!
 //! # Training rows in the model
 //!
-//! Up to 2,000 distinct training rows are kept as codes and scaled numbers, for neighbours, and can be read back together with the schema, as with `knn`.
-//! All else that is kept are counts of single values and of pairs of values, and for each number its bins and its extremes.
+//! Up to 2,000 distinct training rows are kept as codes and scaled numbers, for neighbours, and can be read back
+//! together with the schema, as with `knn`. All else that is kept are counts of single values and of pairs of values,
+//! and for each number its bins and its extremes.
 
 mod bins;
 mod column;

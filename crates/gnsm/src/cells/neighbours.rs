@@ -1,9 +1,11 @@
 //! What sets a row apart from its nearest training rows, cell by cell.
 //!
-//! Two numbers differ by the square of their distance in standard deviations; a missing one counts as the mean. Two different categories differ by the mean of what
-//! each costs, −ln p(v)/H, where H is the column's entropy: to differ in a rare value counts for more. A row's neighbours are the five nearest in all
-//! columns together. Evidence in a cell is the mean difference to them in that column (*near*), and the same over how far these neighbours are from
-//! their own neighbours (*local*; after Breunig, Kriegel, Ng and Sander, *LOF: Identifying Density-Based Local Outliers*, SIGMOD 2000).
+//! Two numbers differ by the square of their distance in standard deviations; a missing one counts as the mean. Two
+//! different categories differ by the mean of what each costs, −ln p(v)/H, where H is the column's entropy: to differ
+//! in a rare value counts for more. A row's neighbours are the five nearest in all columns together. Evidence in a cell
+//! is the mean difference to them in that column (*near*), and the same over how far these neighbours are from their
+//! own neighbours (*local*; after Breunig, Kriegel, Ng and Sander, *LOF: Identifying Density-Based Local Outliers*,
+//! SIGMOD 2000).
 
 use super::column::Column;
 use super::sample::{Sample, hash_row};
@@ -124,11 +126,7 @@ impl References {
             let x = standard(column, *x);
             simd(
                 #[inline(always)]
-                || {
-                    for (sum, other) in sums.iter_mut().zip(others) {
-                        *sum += (x - other) * (x - other);
-                    }
-                },
+                || add_squares(sums, others, x),
             );
         }
         let stored = self.codes.chunks_exact(n_rows).zip(self.costs.chunks_exact(n_rows));
@@ -139,11 +137,7 @@ impl References {
             let own = cost(&self.half_costs[group], code);
             simd(
                 #[inline(always)]
-                || {
-                    for ((sum, other), cost) in sums.iter_mut().zip(others).zip(costs) {
-                        *sum += if *other == code { 0.0 } else { own + cost };
-                    }
-                },
+                || add_mismatches(sums, others, costs, code, own),
             );
         }
         let left_out = left_out.and_then(|hash| self.hashes.binary_search(&hash).ok());
@@ -222,6 +216,23 @@ impl Nearest {
     fn mean_square(&self) -> f64 {
         let sum: f64 = self.squares[..self.len].iter().map(|square| f64::from(*square)).sum();
         sum / self.len.max(1) as f64
+    }
+}
+
+/// Adds the squared differences of a number to all others. What does not change is an argument: captured by the
+/// closure, it would be read again for each.
+#[inline(always)]
+fn add_squares(sums: &mut [f32], others: &[f32], x: f32) {
+    for (sum, other) in sums.iter_mut().zip(others) {
+        *sum += (x - other) * (x - other);
+    }
+}
+
+/// Adds what a category costs wherever another one stands.
+#[inline(always)]
+fn add_mismatches(sums: &mut [f32], others: &[u32], costs: &[f32], code: u32, own: f32) {
+    for ((sum, other), cost) in sums.iter_mut().zip(others).zip(costs) {
+        *sum += if *other == code { 0.0 } else { own + cost };
     }
 }
 

@@ -1,12 +1,13 @@
 //! The probability of each value that a cell could have, given the other cells of its row.
 //!
-//! Every other column d that helps has a word, its lift x_d(u, v), and a weight β_d (`weights.rs`). They are pooled like independent evidence that
-//! has been weighed (a log-linear pool; Genest and Zidek, *Combining Probability Distributions*, Statistical Science, 1986):
+//! Every other column d that helps has a word, its lift x_d(u, v), and a weight β_d (`weights.rs`). They are pooled
+//! like independent evidence that has been weighed (a log-linear pool; Genest and Zidek, *Combining Probability
+//! Distributions*, Statistical Science, 1986):
 //!
 //! pool(v) ∝ P(v)·exp(Σ_d β_d·x_d(u_d, v)), p(v) = (1 − w)·P(v) + w·pool(v).
 //!
-//! A context that is missing or was never seen is silent. With the row itself left out, its own pair counts one less, and P is that of the other
-//! rows. Whether a value is missing at all is pooled in the same way, with the same weights.
+//! A context that is missing or was never seen is silent. With the row itself left out, its own pair counts one less,
+//! and P is that of the other rows. Whether a value is missing at all is pooled in the same way, with the same weights.
 
 use super::column::{Column, LeftOut, MISSING};
 use super::link::Link;
@@ -33,7 +34,8 @@ pub(super) struct Scratch {
 }
 
 impl Target {
-    /// Fills in the probabilities of a column's slots, given that the cell has a value; `row` has the slots of all cells.
+    /// Fills in the probabilities of a column's slots, given that the cell has a value; `row` has the slots of all
+    /// cells.
     pub fn fill(&self, column: &Column, row: &[u16], own: Option<(usize, LeftOut)>, scratch: &mut Scratch) {
         let Scratch { prior, pool, mixed, terms } = scratch;
         prior.clear();

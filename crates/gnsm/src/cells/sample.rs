@@ -1,8 +1,9 @@
 //! Which rows are learned from, chosen by what the rows hold and by nothing else.
 //!
-//! Each copy of a row has a key: a hash of its content for the first copy, a hash of that and the copy's number for the others. Tables are
-//! counted from the copies with the smallest keys, tails from fewer of them, and neighbours are looked for among fewer still. So neither the
-//! order of the rows nor a seed matters, and whether a row was learned from can be told from the row alone.
+//! Each copy of a row has a key: a hash of its content for the first copy, a hash of that and the copy's number for the
+//! others. Tables are counted from the copies with the smallest keys, tails from fewer of them, and neighbours are
+//! looked for among fewer still. So neither the order of the rows nor a seed matters, and whether a row was learned
+//! from can be told from the row alone.
 
 use crate::columns::Encoded;
 

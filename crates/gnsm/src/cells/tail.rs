@@ -1,8 +1,9 @@
 //! How far out a cell's evidence lies in its own column: −ln of the share of held-out cells that have at least as much.
 //!
-//! T(e) = −ln((k + 1)/(n + 1)), where k of n held-out cells have evidence of e or more. Evidence of different kinds and columns becomes comparable that way,
-//! and adds up like independent evidence (Fisher 1925). Beyond the largest, T grows in units of the mean excess of the top twentieth,
-//! by 10 nats at the most. The curve is kept as knots, a twentieth of a nat apart, with straight lines between them.
+//! T(e) = −ln((k + 1)/(n + 1)), where k of n held-out cells have evidence of e or more. Evidence of different kinds and
+//! columns becomes comparable that way, and adds up like independent evidence (Fisher 1925). Beyond the largest, T
+//! grows in units of the mean excess of the top twentieth, by 10 nats at the most. The curve is kept as knots, a
+//! twentieth of a nat apart, with straight lines between them.
 
 /// Nats between two knots, at the least.
 const STEP: f64 = 0.05;

@@ -103,7 +103,8 @@ fn leaving_a_row_out_is_counting_without_it() -> Result<()> {
     Ok(())
 }
 
-/// Judged by a model that has not seen it, with the same weights, a row gets the probabilities that it gets when left out.
+/// Judged by a model that has not seen it, with the same weights, a row gets the probabilities that it gets when left
+/// out.
 #[test]
 fn what_is_expected_of_a_row_left_out_is_what_a_model_without_it_expects() -> Result<()> {
     let (layout, rows) = mixed(120);

@@ -1,9 +1,9 @@
 //! How much each column's word counts, and how much the pool does: what predicts held-out cells best.
 //!
-//! The weights β of a target's links maximise Σᵢ ln pool₋ᵢ(vᵢ) − Σ_d β_d² over 0 ≤ β ≤ 2, where pool₋ᵢ leaves row i out. The sum is concave, and few
-//! links have a target, so that Newton's method on the weights that are free to move, projected onto the bounds (Bertsekas,
-//! *Projected Newton Methods*, SIAM J. Control Optim., 1982), ends after a few steps. The share w of the pool comes from
-//! expectation and maximisation on the same held-out cells.
+//! The weights β of a target's links maximise Σᵢ ln pool₋ᵢ(vᵢ) − Σ_d β_d² over 0 ≤ β ≤ 2, where pool₋ᵢ leaves row i
+//! out. The sum is concave, and few links have a target, so that Newton's method on the weights that are free to move,
+//! projected onto the bounds (Bertsekas, *Projected Newton Methods*, SIAM J. Control Optim., 1982), ends after a few
+//! steps. The share w of the pool comes from expectation and maximisation on the same held-out cells.
 
 use super::column::{Column, LeftOut};
 use super::link::Link;
@@ -135,7 +135,8 @@ impl HeldOut {
         of_rows - RIDGE * weights.iter().map(|weight| weight * weight).sum::<f64>()
     }
 
-    /// ln of what the row's own value is multiplied with, less ln of the sum; and that sum. Leaves each value's term of the sum in `odds`.
+    /// ln of what the row's own value is multiplied with, less ln of the sum; and that sum. Leaves each value's term of
+    /// the sum in `odds`.
     fn row_value(&self, row: &Row, weights: &[f64], odds: &mut Vec<f64>) -> (f64, f64) {
         odds.clear();
         odds.extend(row.values.clone().map(|value| {
