@@ -30,7 +30,8 @@ fn seconds(classes: usize, steps: u64) -> f64 {
     };
     let mut config = MaskGnsmConfig::fast();
     (config.training.steps, config.training.validate_every) = (steps, steps);
-    let preparation = Preparation { size: Some(SIDE as u32), classes: Some(classes as u32), ..Preparation::default() };
+    let mut preparation = Preparation::default();
+    (preparation.size, preparation.classes) = (Some(SIDE as u32), Some(classes as u32));
     let start = Instant::now();
     let (samples, options) = ((0..24).map(sample).collect(), MaskFitOptions::default());
     MaskModel::fit(samples, preparation, &MaskGnsm { config }, &options, &mut Silent).expect("a fit");

@@ -90,18 +90,14 @@ impl Task for Regression {
 
 fn train(sizes: &[usize]) -> Outcome {
     let &[width, depth, embedding, batch, inputs, levels] = sizes else { return Err("six sizes".into()) };
-    let (size, ends) = (NetworkSize { width, depth, embedding }, Ends { inputs, outputs: inputs, levels });
+    let ends = Ends { inputs, outputs: inputs, levels };
+    let mut size = NetworkSize::default();
+    (size.width, size.depth, size.embedding) = (width, depth, embedding);
     let parameters = (0..ResidualNetwork::n_parameters(size, ends)?).map(|i| wave(i, 0.37, 0.05)).collect();
     let frequencies = (0..embedding / 2).map(|i| wave(i, 1.7, 1.0)).collect();
     let mut trainer = Trainer::new(ResidualNetwork::from_parts(size, ends, frequencies, parameters), batch);
-    let config = OptimiserConfig {
-        beta_1: 0.9,
-        beta_2: 0.999,
-        weight_decay: 1e-4,
-        clip: 1.0,
-        average: 0.999,
-        average_warmup: false,
-    };
+    let mut config = OptimiserConfig::default();
+    (config.average, config.average_warmup) = (0.999, false);
     let mut optimiser = Optimiser::new(config, trainer.network.parameters());
     let task = Regression { ends, batch };
     serve(|n| {
@@ -159,7 +155,7 @@ fn multiply(size: usize) -> Outcome {
 /// Writes the codes of the distinct rows and, after the last line, their scores, as raw little-endian arrays.
 fn score(model: &Path, file: &Path, out: &Path) -> Outcome {
     let model = Model::load(model)?;
-    let rows = model.encoder().encode(&read_table(file, &ReadOptions::default())?)?;
+    let rows = model.encoder().encode(&read_table(file)?)?;
     let rows = rows.select(&rows.distinct().0);
     let codes = (0..rows.n_rows()).flat_map(|row| rows.codes(row)).flat_map(|code| code.to_le_bytes());
     std::fs::write(out.join("codes"), codes.collect::<Vec<u8>>())?;
@@ -177,7 +173,7 @@ fn score(model: &Path, file: &Path, out: &Path) -> Outcome {
 
 fn reuse(model: &Path, file: &Path) -> Outcome {
     let model = Model::load(model)?;
-    let rows = model.encoder().encode(&read_table(file, &ReadOptions::default())?)?;
+    let rows = model.encoder().encode(&read_table(file)?)?;
     let distinct = rows.distinct().0.len();
     serve(|n| {
         let (mut with, mut without) = (Vec::new(), Vec::new());

@@ -113,10 +113,10 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
 }
 
 fn read_qualities(folder: &Path) -> Result<Vec<Quality>> {
-    let names = read_list(&folder.join("val.txt"))?;
+    let names = read_list(folder.join("val.txt"))?;
     let quality = |name: &String| {
         let file = |kind: &str| folder.join(kind).join(format!("{name}.png"));
-        let (truth, prediction) = (read_mask(&file("masks"))?, read_mask(&file("pred"))?);
+        let (truth, prediction) = (read_mask(file("masks"))?, read_mask(file("pred"))?);
         compare(&truth, &prediction, Some(VOID))
     };
     names.iter().map(quality).collect()
@@ -125,14 +125,16 @@ fn read_qualities(folder: &Path) -> Result<Vec<Quality>> {
 fn measure(folder: &Path, method: &dyn MaskMethod, seed: u64, qualities: &[Quality]) -> Result<[f64; FIGURES]> {
     let pairs = |masks: &str| MaskFolder { masks: folder.join(masks), images: Some(folder.join("images")) };
     let start = Instant::now();
-    let preparation = Preparation { size: method.default_size(), ..Preparation::default() };
-    let samples = preparation.read(&pairs("masks"), &read_list(&folder.join("train.txt"))?);
+    let mut preparation = Preparation::default();
+    preparation.size = method.default_size();
+    let samples = preparation.read(&pairs("masks"), &read_list(folder.join("train.txt"))?);
     let samples = samples.into_iter().collect::<Result<Vec<_>>>()?;
-    let options = MaskFitOptions { seed, ..MaskFitOptions::default() };
+    let mut options = MaskFitOptions::default();
+    options.seed = seed;
     let model = MaskModel::fit(samples, preparation, method, &options, &mut Silent)?;
     let fit_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let scored = model.score(&pairs("pred"), &read_list(&folder.join("val.txt"))?);
+    let scored = model.score(&pairs("pred"), &read_list(folder.join("val.txt"))?);
     let scores = scored.into_iter().map(|scored| Ok(scored?.score)).collect::<Result<Vec<f64>>>()?;
     let score_seconds = start.elapsed().as_secs_f64();
 

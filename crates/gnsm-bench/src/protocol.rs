@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use gnsm::internals::columns::{Encoded, Encoder};
-use gnsm::{ColumnChoices, Error, ReadOptions, Result, Schema, Table, read_table};
+use gnsm::{ColumnChoices, Error, Result, Schema, Table, read_table};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -40,7 +40,7 @@ pub struct TrainTestSplit {
 impl DataSet {
     /// Reads a table with a column `label`.
     pub fn read(path: &Path) -> Result<Self> {
-        let table = read_table(path, &ReadOptions::default())?;
+        let table = read_table(path)?;
         let label = table.column(LABEL).ok_or_else(|| {
             Error::schema(
                 format!("{} has no column `{LABEL}`", path.display()),
@@ -61,7 +61,8 @@ impl DataSet {
             rows.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
         }
         let [n_training, n_validation] = sizes(rows.len());
-        let choices = ColumnChoices { label: Some(LABEL.into()), ..ColumnChoices::default() };
+        let mut choices = ColumnChoices::default();
+        choices.label = Some(LABEL.into());
         let encoder = Encoder::new(Schema::learn(&self.table, &rows[..n_training + n_validation], &choices)?);
         let encoded = encoder.encode(&self.table)?;
         let test_inliers = &rows[n_training + n_validation..];

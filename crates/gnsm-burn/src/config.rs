@@ -1,8 +1,7 @@
 //! The settings of GNSM for masks, and its presets.
 
-use gnsm::internals::network::OptimiserConfig;
-use gnsm::internals::noise::{Levels, LevelsConfig, Objective, Parameterisation, Smoothing};
-use gnsm::internals::train::TrainingConfig;
+use gnsm::internals::noise::Levels;
+use gnsm::settings::{LevelsConfig, Objective, Parameterisation, Smoothing, TrainingConfig};
 use gnsm::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -49,39 +48,20 @@ impl Default for MaskGnsmConfig {
 impl MaskGnsmConfig {
     /// Minutes on a laptop.
     pub fn fast() -> Self {
+        let mut levels = LevelsConfig::default();
+        levels.count = 6;
+        levels.smoothing = Smoothing::Growing { first: 0.995, last: 0.5 };
+        let mut training = TrainingConfig::default();
+        (training.batch, training.steps, training.epochs) = (16, 1600, 0);
+        (training.hidden, training.patience, training.validation_rows) = (0.1, 0, 128);
         Self {
             size: 64,
-            levels: LevelsConfig {
-                count: 6,
-                lambda_min: 2.0,
-                lambda_max: 20.0,
-                sigma_min: 0.1,
-                sigma_max: 1.0,
-                smoothing: Smoothing::Growing { first: 0.995, last: 0.5 },
-            },
+            levels,
             parameterisation: Parameterisation::Posterior,
             objective: Objective::CrossEntropy,
             weighted: false,
             network: NcsnSize { channels: 32, multipliers: vec![1, 2, 3], blocks: 1, fold: 2 },
-            training: TrainingConfig {
-                batch: 16,
-                steps: 1600,
-                epochs: 0,
-                hidden: 0.1,
-                learning_rate: 1e-3,
-                final_learning_rate: 1e-5,
-                validate_every: 100,
-                patience: 0,
-                validation_rows: 128,
-                optimiser: OptimiserConfig {
-                    beta_1: 0.9,
-                    beta_2: 0.999,
-                    weight_decay: 1e-4,
-                    clip: 1.0,
-                    average: 0.995,
-                    average_warmup: true,
-                },
-            },
+            training,
             head: MaskHead::Evidence,
         }
     }

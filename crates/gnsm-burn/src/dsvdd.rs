@@ -14,9 +14,9 @@ use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::internals::detectors::{away_from_zero, collapse};
 use gnsm::internals::files::{Loaded, Store, Tensors};
 use gnsm::internals::math::stream;
-use gnsm::internals::network::OptimiserConfig;
-use gnsm::internals::train::{Run, TrainingConfig, train};
+use gnsm::internals::train::{Run, train};
 use gnsm::mask::{MaskDetector, Sample, Setup};
+use gnsm::settings::TrainingConfig;
 use gnsm::{CurvePoint, Ending, Error, Result};
 use rand::Rng;
 use rayon::prelude::*;
@@ -47,28 +47,15 @@ pub struct MaskDsvddConfig {
 impl Default for MaskDsvddConfig {
     /// A network as large as GNSM's, trained for as long as its loss falls.
     fn default() -> Self {
+        let mut training = TrainingConfig::default();
+        (training.batch, training.steps, training.epochs) = (16, 400, 0);
+        (training.hidden, training.patience, training.validation_rows) = (0.0, 0, 256);
+        training.validate_every = 50;
+        training.optimiser.average = 0.99;
         Self {
             size: 64,
             network: EncoderSize { channels: vec![32, 64, 128, 192], blocks: vec![1, 2, 3, 3], fused: 2, code: 64 },
-            training: TrainingConfig {
-                batch: 16,
-                steps: 400,
-                epochs: 0,
-                hidden: 0.0,
-                learning_rate: 1e-3,
-                final_learning_rate: 1e-5,
-                validate_every: 50,
-                patience: 0,
-                validation_rows: 256,
-                optimiser: OptimiserConfig {
-                    beta_1: 0.9,
-                    beta_2: 0.999,
-                    weight_decay: 1e-4,
-                    clip: 1.0,
-                    average: 0.99,
-                    average_warmup: true,
-                },
-            },
+            training,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What every method with a network owes its users, on small pictures and with small networks.
 
-use std::path::PathBuf;
+#[path = "../../gnsm/tests/library/shared_data.rs"]
+mod shared_data;
 
 use gnsm::internals::train::{Run, Saver, TrainingState};
 use gnsm::mask::{Grid, MaskFitOptions, MaskFolder, MaskMethod, MaskModel, Preparation, Sample, Setup};
@@ -40,14 +41,17 @@ fn small_methods() -> Vec<Box<dyn MaskMethod>> {
     vec![Box::new(MaskGnsm { config }), Box::new(MaskGnsm { config: norms }), Box::new(dsvdd)]
 }
 
-fn preparation() -> Preparation {
-    Preparation { size: Some(SIDE as u32), ..Preparation::default() }
+fn preparation(size: Option<u32>) -> Preparation {
+    let mut preparation = Preparation::default();
+    preparation.size = size;
+    preparation
 }
 
 fn fit(method: &dyn MaskMethod) -> MaskModel {
     let samples = (0..60).map(|i| pair(i, 1 + (i % 2) as u8, 0)).collect();
-    let options = MaskFitOptions { seed: 7, ..MaskFitOptions::default() };
-    MaskModel::fit(samples, preparation(), method, &options, &mut Silent).expect("a model")
+    let mut options = MaskFitOptions::default();
+    options.seed = 7;
+    MaskModel::fit(samples, preparation(Some(SIDE as u32)), method, &options, &mut Silent).expect("a model")
 }
 
 fn queries() -> Vec<Sample> {
@@ -118,7 +122,7 @@ fn gnsm_learns_where_squares_belong() {
 #[test]
 fn what_cannot_be_fitted_is_said() {
     let refuse = |samples: Vec<Sample>, size: Option<u32>, method: &dyn MaskMethod| {
-        let preparation = Preparation { size, ..Preparation::default() };
+        let preparation = preparation(size);
         let options = MaskFitOptions::default();
         MaskModel::fit(samples, preparation, method, &options, &mut Silent).map(drop).expect_err("refused").to_string()
     };
@@ -182,17 +186,11 @@ fn what_comes_after_training_can_be_watched() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn real_pairs_are_read_and_scored() {
-    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
-    let folder = std::env::var_os("GNSM_SHARED").map_or_else(beside, PathBuf::from).join("data/segmentation/dsb2018");
-    if !folder.is_dir() {
-        eprintln!("skipped: no data");
-        return;
-    }
-    let names = gnsm::mask::read_list(&folder.join("train.txt")).expect("a list");
+    let Some(folder) = shared_data::folder("segmentation/dsb2018") else { return };
+    let names = gnsm::mask::read_list(folder.join("train.txt")).expect("a list");
     let pairs = MaskFolder { masks: folder.join("masks"), images: Some(folder.join("images")) };
-    let preparation = Preparation { size: Some(32), ..Preparation::default() };
+    let preparation = preparation(Some(32));
     let samples = preparation.read(&pairs, &names[..40]).into_iter().map(|sample| sample.expect("a pair")).collect();
     let mut config = MaskGnsmConfig::fast();
     config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 2 };

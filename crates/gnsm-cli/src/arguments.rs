@@ -420,7 +420,9 @@ impl ReadArguments {
         });
         let tab = (self.format == Some(InputFormat::Tsv)).then_some(b'\t');
         let header = if self.header { Some(true) } else { self.no_header.then_some(false) };
-        ReadOptions { format, delimiter: self.delimiter.or(tab), header }
+        let mut options = ReadOptions::default();
+        (options.format, options.delimiter, options.header) = (format, self.delimiter.or(tab), header);
+        options
     }
 }
 

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use gnsm::Method;
-use gnsm::internals::detectors::{DagmmConfig, DsvddConfig, PaperSet};
-use gnsm::internals::score_matching::{GnsmConfig, Head};
+use gnsm::settings::{DagmmConfig, DsvddConfig, GnsmConfig, Head, PaperSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -64,9 +63,11 @@ fn with_head(config: GnsmConfig, head: Option<HeadName>) -> GnsmConfig {
 }
 
 fn with_default_noise(config: GnsmConfig, head: Head) -> GnsmConfig {
-    let mut config = GnsmConfig { network: config.network, training: config.training, head, ..GnsmConfig::fast() };
-    config.training.hidden = GnsmConfig::fast().training.hidden;
-    config
+    let mut changed = GnsmConfig::fast();
+    let hidden = changed.training.hidden;
+    (changed.network, changed.training, changed.head) = (config.network, config.training, head);
+    changed.training.hidden = hidden;
+    changed
 }
 
 /// A TOML file; what is wrong with it is told in one line, with its number.
@@ -190,8 +191,7 @@ mod tests {
     #[test]
     fn what_is_not_set_can_be_set() -> Result<()> {
         let weights = "head.weights = { values = 0.0, doubt = 0.5, residual = 0.5, patterns = 0.0 }";
-        let expected =
-            gnsm::internals::score_matching::EvidenceWeights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
+        let expected = gnsm::settings::EvidenceWeights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
         assert_eq!(changed(GnsmConfig::fast(), weights)?.head, Head::Evidence { weights: Some(expected) });
         Ok(())
     }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_table_of_another_kind_is_replaced() -> Result<()> {
         let config = changed(GnsmConfig::fast(), "levels.smoothing = { kind = \"fixed\", delta = 0.5 }")?;
-        assert_eq!(config.levels.smoothing, gnsm::internals::noise::Smoothing::Fixed { delta: 0.5 });
+        assert_eq!(config.levels.smoothing, gnsm::settings::Smoothing::Fixed { delta: 0.5 });
         assert_eq!(config.levels.count, GnsmConfig::fast().levels.count);
         Ok(())
     }

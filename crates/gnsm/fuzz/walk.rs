@@ -16,7 +16,8 @@ pub fn walk(bytes: &[u8], format: Format) {
     // Without the hook, a panic that the library does not catch still reaches the fuzzer.
     HOOK.call_once(|| drop(std::panic::take_hook()));
     for format in [Some(format), None] {
-        let options = ReadOptions { format, ..ReadOptions::default() };
+        let mut options = ReadOptions::default();
+        options.format = format;
         let input = Box::new(Cursor::new(bytes.to_vec()));
         let Ok(mut reader) = TableReader::from_reader("input", input, &options) else { continue };
         for _ in 0..MAX_BATCHES {

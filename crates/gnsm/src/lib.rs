@@ -1,36 +1,44 @@
 //! Finds what is odd in tables of categories and numbers, without labels, and says why.
 //!
-//! The modules are the steps of the method, in order:
-//!
-//! 1. `table`: rows as read from CSV, JSON lines, Parquet, Arrow or ARFF.
-//! 2. `columns`: what each column is; category codes and scaled numbers.
-//! 3. `noise`: the levels, the noise of each, the loss and its gradient.
-//! 4. `network`: from a noisy row and its level to logits.
-//! 5. `train`: the loop.
-//! 6. `density`: how typical a row of numbers is.
-//! 7. `cells` scores rows by their cells, without a network; `score_matching` assembles 3 to 6; `detectors` are the methods they are compared
-//!    with; `method` lists them all.
-//! 8. `decision` turns scores into p-values, decisions and reasons; `model` is what is fitted, saved and loaded.
-//!
-//! Segmentation masks have rooms of their own, in [`mask`].
+//! A model learns what is usual from a table and gives every row a score. A higher score means an odder row.
 //!
 //! ```
-//! use gnsm::{FitOptions, Method, Model, ReadOptions, Silent, read_table};
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs"));
+//! # let (_folder, path) = claims(); // category and amount; the last row is a taxi for 950
+//! let table = gnsm::read_table(&path)?;
+//! let model = gnsm::Model::fit(&table)?;
+//! for row in model.score(&table)? {
+//!     println!("{} {}", row.score, row.p_value);
+//! }
 //!
-//! # let folder = tempfile::tempdir().unwrap();
-//! # let path = folder.path().join("claims.csv");
-//! # let rows: String = (0..200).map(|i| format!("{},{}\n", ["taxi", "hotel"][i % 2], 20 + 100 * (i % 2) + i % 7)).collect();
-//! # std::fs::write(&path, format!("category,amount\n{rows}taxi,950\n")).unwrap();
-//! let table = read_table(&path, &ReadOptions::default())?;
-//! let model = Model::fit(&table, &Method::named("cells")?, &FitOptions::default(), &mut Silent)?;
-//! // The rows of the table itself, each judged as if it had not been learned from; `score` is for new rows.
-//! let scores = model.score_own(&table)?;
-//! let oddest = (0..scores.len()).max_by(|&a, &b| scores[a].score.total_cmp(&scores[b].score)).unwrap();
-//! assert_eq!(oddest, 200);
-//! println!("{}", model.explain_own(&table, &[oddest], 1)?[0].reasons[0]);
+//! // `score` and `explain` are for new rows. These judge rows of the table that was learned from, each as if it had
+//! // not been there.
+//! let oddest = model.score_own(&table)?.into_iter().map(|row| row.score).fold(f64::MIN, f64::max);
+//! let explanation = &model.explain_own(&table, &[200], 1)?[0];
+//! assert_eq!(explanation.score, oddest);
+//! println!("{}", explanation.reasons[0]); // why row 200 is the oddest
 //! # Ok::<(), gnsm::Error>(())
 //! ```
+//!
+//! What has options has a builder:
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs"));
+//! # let (_folder, path) = claims();
+//! # let table = gnsm::read_table(&path)?;
+//! let model = gnsm::Model::builder().method("isolation-forest").seed(7).label("category").fit(&table)?;
+//! # assert_eq!(model.schema().columns.len(), 1);
+//! # Ok::<(), gnsm::Error>(())
+//! ```
+//!
+//! - [`read_table`] reads a whole file, [`TableReader`] one that is larger than memory.
+//! - [`Model`] is what is fitted, saved, loaded and asked for scores and reasons.
+//! - [`Method`] lists the methods, [`settings`] has what can be changed about them.
+//! - [`Rule`] turns scores into yes or no.
+//! - [`mask`] is for segmentation masks, [`metrics`] for measuring how well a ranking finds anomalies.
+//! - [`cookbook`] has a recipe for each of these.
 
+// The steps of the method, in order; ARCHITECTURE.md says what each room holds and which rooms it may use.
 mod table;
 mod columns;
 mod math;
@@ -49,13 +57,35 @@ pub mod mask;
 mod files;
 mod error;
 
-pub use columns::{ColumnChoices, ColumnReport, ColumnSchema, Kind, KindChoice, Schema};
+pub use columns::{
+    ColumnChoices, ColumnReport, ColumnSchema, DateFormat, DatePart, Difference, Kind, KindChoice, NumberFormat,
+    PartOfDate, Scale, Schema,
+};
 pub use decision::{Calibration, Explanation, FdrCounter, Reason, Rule, Scored};
 pub use error::{Error, Place, Result};
 pub use method::Method;
-pub use model::{FitOptions, Model};
-pub use table::{Column, Dialect, Format, ReadOptions, Table, TableReader, TextCells, Values, read_table};
+pub use model::{Model, ModelBuilder};
+pub use table::{
+    Column, Dialect, Format, ReadOptions, Table, TableReader, TextCells, Values, read_table, read_table_with,
+};
 pub use train::{CurvePoint, Ending, FitReport, Progress, Silent, Watcher};
+
+/// The settings of the methods. Start from a default, change a field, and give it to [`ModelBuilder::settings`].
+pub mod settings {
+    pub use crate::density::MixtureConfig;
+    pub use crate::detectors::{
+        DagmmConfig, DeepTraining, Distance, DsvddConfig, Encoding, IsolationForestConfig, KnnConfig, NoSettings,
+        OcSvmConfig, PaperSet, PcaConfig, WalkConfig,
+    };
+    pub use crate::network::{NetworkSize, OptimiserConfig};
+    pub use crate::noise::{LevelsConfig, Objective, Parameterisation, Smoothing};
+    pub use crate::score_matching::embed::Point;
+    pub use crate::score_matching::{DensityKind, EvidenceWeights, GnsmConfig, Head};
+    pub use crate::train::TrainingConfig;
+}
+
+#[doc = include_str!("../doc/cookbook.md")]
+pub mod cookbook {}
 
 /// What the project's other crates need of the inside. It may change at any time; build on nothing in it.
 #[doc(hidden)]

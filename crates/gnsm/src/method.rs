@@ -27,6 +27,7 @@ macro_rules! methods {
         /// A detector's settings: choose one, and fit it.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "method", content = "settings")]
+        #[non_exhaustive]
         pub enum Method {
             $($(#[$documentation])* #[serde(rename = $name)] $variant($config),)+
         }
@@ -65,6 +66,7 @@ macro_rules! methods {
             }
 
             /// Fits on `training` rows; `validation` rows are for what has to be chosen, and where nothing has, they train too.
+            #[doc(hidden)]
             pub fn fit(&self, layout: &Layout, training: &Encoded, validation: &Encoded, run: Run<'_>) -> Result<Fitted> {
                 self.validate()?;
                 match self {
@@ -123,6 +125,12 @@ methods! {
     "dsvdd": Dsvdd(DsvddConfig) => Dsvdd;
     /// The energy of a row's code and reconstruction in a Gaussian mixture.
     "dagmm": Dagmm(DagmmConfig) => Dagmm;
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Self::Cells(NoSettings::default())
+    }
 }
 
 impl Method {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use gnsm::{Error, FitOptions, Method, Model, ReadOptions, Result, Silent, Table, read_table};
+use gnsm::{Error, Model, Result, Table, read_table};
 
 use super::report::summarise;
 use super::{Made, Oddity, make, table_names};
@@ -95,7 +95,7 @@ pub fn run(options: &Options, detector: &Detector<'_>, report: &mut dyn FnMut(&O
                 continue;
             }
             let path = write(&made, &tables)?;
-            let judged = read_table(&path, &ReadOptions::default()).and_then(|table| {
+            let judged = read_table(&path).and_then(|table| {
                 let asked: Vec<usize> = made.truth.iter().flat_map(|oddity| oddity.rows.iter().copied()).collect();
                 let judged = detector(&table, &asked)?;
                 let sizes = [judged.scores.len(), judged.reasons.len()];
@@ -126,8 +126,7 @@ pub fn run(options: &Options, detector: &Detector<'_>, report: &mut dyn FnMut(&O
 
 /// The detector of today: fits on all rows with defaults, scores and explains the same rows.
 pub fn fit_and_score(table: &Table, asked: &[usize]) -> Result<Judged> {
-    let method = Method::named(Method::NAMES[0])?;
-    let model = Model::fit(table, &method, &FitOptions::default(), &mut Silent)?;
+    let model = Model::fit(table)?;
     let explanations = model.explain_own(table, asked, 1)?;
     Ok(Judged {
         scores: model.score_own(table)?.into_iter().map(|scored| scored.score).collect(),

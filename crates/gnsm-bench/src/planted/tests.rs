@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gnsm::{ReadOptions, Values, read_table};
+use gnsm::{Values, read_table};
 
 use super::*;
 
@@ -102,7 +102,7 @@ fn the_library_reads_the_cells_as_they_were_made() {
     std::fs::create_dir_all(&folder).expect("a folder");
     for made in table_names().into_iter().filter_map(|name| make(name, 1)) {
         let path = write(&made, &folder).expect("written");
-        let table = read_table(&path, &ReadOptions::default()).expect("read");
+        let table = read_table(&path).expect("read");
         let names: Vec<&String> = table.columns.iter().map(|column| &column.name).collect();
         assert_eq!(names, made.odd.header.iter().collect::<Vec<_>>(), "{}", made.name);
         for (place, column) in table.columns.iter().enumerate() {

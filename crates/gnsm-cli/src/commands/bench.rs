@@ -7,10 +7,10 @@ use anyhow::{Error, Result};
 use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
 use gnsm_bench::{masks, planted, tabular};
-use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
+use super::mask::networks;
 use crate::arguments::{BenchArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments};
 use crate::console::{self, Console};
 use crate::settings;
@@ -111,8 +111,8 @@ fn note_settings(methods: &[(&String, String)], console: Console) {
 
 fn mask_method(name: &str, most: Option<NonZeroU64>) -> Result<Box<dyn MaskMethod>> {
     let mut method = match name {
-        PAPER_HEAD => Box::new(MaskGnsm { config: MaskGnsmConfig::fast().with_paper_head() }),
-        _ => method_named(gnsm_burn::methods(), name)?,
+        PAPER_HEAD => networks::paper_head()?,
+        _ => method_named(networks::methods(), name)?,
     };
     if let (Some(most), Some(training)) = (most, method.training()) {
         let steps = training.steps.min(most.get());

@@ -8,13 +8,14 @@ use comfy_table::{Attribute, Cell, Color};
 use gnsm::{Explanation, FdrCounter, Format, Model, Reason, Rule, Table};
 use serde_json::json;
 
-use super::fit::{learn, note_ending, refuse_overwriting_inputs, what_to_fit};
+use super::fit::{note_ending, note_no_training, refuse_overwriting_inputs, what_to_fit};
 use super::{Outcome, create_file, flagged_text, open_table, refuse_same_file, warn_of_small_contamination};
 use crate::arguments::DetectArguments;
 use crate::console::{Console, print, print_json};
 use crate::display::{self, FAINT, ODD, Place, STRONG, bar, columns, count, p_value, right};
 use crate::interrupt;
 use crate::output::{Destination, OutputFormat, Record, ScoreWriter, to_json};
+use crate::progress::FitWatcher;
 
 /// What is flagged unless something else is asked for: as much as possible with one false alarm in ten flags. In a table without anything
 /// odd, nothing is flagged nine times of ten.
@@ -38,7 +39,7 @@ pub fn run(arguments: &DetectArguments, console: Console) -> Result<Outcome> {
 /// Runs the command; also gives the first row of each group that was shown.
 pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome, Vec<usize>)> {
     let rule = arguments.rule.rule_or(DEFAULT_RULE)?;
-    let (method, options) = what_to_fit(&arguments.method, &arguments.columns)?;
+    let (method, builder) = what_to_fit(&arguments.method, &arguments.columns)?;
     let outputs = [arguments.output.as_deref(), arguments.save.as_deref()];
     for output in outputs.into_iter().flatten() {
         refuse_overwriting_inputs(output, &arguments.file, &arguments.method, &arguments.columns)?;
@@ -67,7 +68,10 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
         return Ok((Outcome::Interrupted, Vec::new()));
     }
 
-    let mut model = learn(&table, &method, &options, console)?;
+    if method.training().is_none() {
+        note_no_training(console, method.name(), arguments.method.max_seconds, false);
+    }
+    let mut model = builder.watch(&mut FitWatcher::new(console)).fit(&table)?;
     note_ending(console, &model);
     if let Some(save) = &arguments.save {
         model.save(save)?;
@@ -140,7 +144,7 @@ fn oddest(model: &Model, table: &Table, records: &[Record], most: usize) -> Vec<
     let mut order: Vec<usize> = (0..records.len()).collect();
     // Stable: among equal scores, rows keep their order.
     order.sort_by(|&a, &b| records[b].score.total_cmp(&records[a].score));
-    let used: Vec<_> = model.encoder().schema().used().filter_map(|column| table.column(&column.name)).collect();
+    let used: Vec<_> = model.schema().used().filter_map(|column| table.column(&column.name)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut group_of: HashMap<Vec<_>, usize> = HashMap::new();
     for row in order {
@@ -195,7 +199,7 @@ impl View<'_> {
 
     /// The cells that the reasons do not show: what the oddity stands beside.
     fn other_cells(&self, row: usize, shown: &[&Reason]) -> String {
-        let used = self.model.encoder().schema().used();
+        let used = self.model.schema().used();
         let others = used.filter(|column| !shown.iter().any(|reason| reason.column == column.name));
         let cells = others.filter_map(|column| {
             let text = self.table.column(&column.name)?.values.text(row)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use gnsm::{CurvePoint, Ending, FitOptions, Method, Model, ReadOptions, Table};
+use gnsm::{CurvePoint, Ending, Method, Model, ModelBuilder, ReadOptions, Table};
 use serde_json::json;
 
 use super::{Outcome, create_file, open_table, refuse_same_file};
@@ -18,26 +18,31 @@ use crate::{interrupt, settings};
 pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let start = Instant::now();
     let model_path = arguments.output.as_path();
-    let (method, mut options) = what_to_fit(&arguments.method, &arguments.columns)?;
+    let (method, mut builder) = what_to_fit(&arguments.method, &arguments.columns)?;
     refuse_overwriting_inputs(model_path, &arguments.file, &arguments.method, &arguments.columns)?;
     // Better now than after an hour of training.
     drop(create_file(model_path)?);
-    options.checkpoint = method.training().and_then(|_| checkpoint_of(model_path));
-    options.resume = arguments.resume;
-    note_checkpoint(console, options.checkpoint.as_deref(), options.resume);
+    let checkpoint = method.training().and_then(|_| checkpoint_of(model_path));
+    if let Some(path) = &checkpoint {
+        builder = builder.checkpoint(path).resume(arguments.resume);
+    }
+    note_checkpoint(console, checkpoint.as_deref(), arguments.resume);
     interrupt::stop_training(console)?;
     let table = read(&arguments.file, &arguments.read.options())?;
     if interrupt::requested() {
         return Ok(Outcome::Interrupted);
     }
 
-    let mut model = learn(&table, &method, &options, console)?;
+    if method.training().is_none() {
+        note_no_training(console, method.name(), arguments.method.max_seconds, arguments.resume);
+    }
+    let mut model = builder.watch(&mut FitWatcher::new(console)).fit(&table)?;
     model.save(model_path)?;
 
-    let trained = model.fitted().training();
+    let trained = model.training();
     note_ending(console, &model);
     if let Some((_, ending)) = trained {
-        settle_checkpoint(console, options.checkpoint.as_deref(), ending)?;
+        settle_checkpoint(console, checkpoint.as_deref(), ending)?;
     }
     let size = std::fs::metadata(model_path).map_or(0, |found| found.len());
     let taken = start.elapsed().as_secs_f64();
@@ -45,7 +50,6 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     if arguments.json {
         let [training_rows, validation_rows, calibration_rows] = model.report().rows;
         let columns = model
-            .encoder()
             .schema()
             .columns
             .iter()
@@ -67,19 +71,20 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
             "steps": trained.and_then(|(curve, _)| curve.last()).map(|point| point.step),
             "best_validation_loss": trained.and_then(|(curve, _)| best(curve)).map(|point| point.validation),
             "ending": trained.map(|(_, ending)| ending),
-            "warning": model.fitted().warning(),
+            "warning": model.warning(),
             "seconds": taken,
         }))?;
     }
     Ok(Outcome::Done)
 }
 
-/// The method and the options that `fit` and `detect` share.
-pub fn what_to_fit(method: &MethodArguments, columns: &ColumnArguments) -> Result<(Method, FitOptions)> {
+/// The method, and all that `fit` and `detect` say about a fit alike.
+pub fn what_to_fit(arguments: &MethodArguments, columns: &ColumnArguments) -> Result<(Method, ModelBuilder<'static>)> {
     let (choices, anomaly) = columns.choices()?;
-    let (seed, max_seconds) = (method.seed, method.max_seconds);
-    let options = FitOptions { seed, max_seconds, choices, anomaly, checkpoint: None, resume: false };
-    Ok((settings::method(method)?, options))
+    let method = settings::method(arguments)?;
+    let builder = Model::builder().settings(method.clone()).seed(arguments.seed);
+    let builder = builder.max_seconds(arguments.max_seconds).columns(choices);
+    Ok((method, if let Some(value) = anomaly { builder.anomaly(value) } else { builder }))
 }
 
 /// Refuses an output that is one of the files this command reads.
@@ -103,14 +108,6 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     }
 }
 
-/// Fits, and says on the way what was decided and how it goes.
-pub fn learn(table: &Table, method: &Method, options: &FitOptions, console: Console) -> Result<Model> {
-    if method.training().is_none() {
-        note_no_training(console, method.name(), options.max_seconds, options.resume);
-    }
-    Ok(Model::fit(table, method, options, &mut FitWatcher::new(console))?)
-}
-
 /// Says so if a time limit has nothing to limit, or there is nothing to continue.
 pub fn note_no_training(console: Console, method: &str, max_seconds: Option<f64>, resume: bool) {
     if max_seconds.is_some() {
@@ -128,9 +125,9 @@ pub fn best(curve: &[CurvePoint]) -> Option<&CurvePoint> {
 
 /// Says how training ended, and what went wrong.
 pub fn note_ending(console: Console, model: &Model) {
-    let Some((curve, ending)) = model.fitted().training() else { return };
+    let Some((curve, ending)) = model.training() else { return };
     note_training(console, curve, ending);
-    if let Some(warning) = model.fitted().warning() {
+    if let Some(warning) = model.warning() {
         console.warn(warning);
     }
 }

@@ -6,8 +6,8 @@ use gnsm::internals::decision::short;
 use gnsm::internals::files;
 use gnsm::internals::method::Fitted;
 use gnsm::internals::noise::Levels;
-use gnsm::internals::score_matching::EvidenceWeights;
 use gnsm::mask::MaskModel;
+use gnsm::settings::EvidenceWeights;
 use gnsm::{Calibration, ColumnSchema, CurvePoint, Ending, Kind, Method, Model};
 use serde_json::{Value, json};
 
@@ -29,11 +29,11 @@ const CURVE_WIDTH: usize = 60;
 /// Runs the command.
 pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
     if files::is_mask_model(&arguments.model) {
-        return mask::inspect::run(arguments, &MaskModel::load(&arguments.model, gnsm_burn::methods())?);
+        return mask::inspect::run(arguments, &MaskModel::load(&arguments.model, mask::networks::methods())?);
     }
     let model = Model::load(&arguments.model)?;
     let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();
-    let method = model.fitted().method();
+    let method = model.method();
     let levels = match &method {
         Method::Gnsm(config) => Some(Levels::new(&config.levels)?),
         _ => None,
@@ -49,7 +49,7 @@ pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
 }
 
 fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> Value {
-    let training = model.fitted().training();
+    let training = model.training();
     let [training_rows, validation_rows, calibration_rows] = model.report().rows;
     json!({
         "file": file,
@@ -57,7 +57,7 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
         "blake3": model.hash(),
         "method": model.fitted().name(),
         "settings": settings,
-        "schema": model.encoder().schema(),
+        "schema": model.schema(),
         "label": model.report().label,
         "seed": model.report().seed,
         "rows": {
@@ -75,7 +75,7 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
             .collect::<Vec<_>>()),
         "training": training.map(|(curve, ending)| json!({ "ending": ending, "curve": curve })),
         "weights": weights(model.fitted()),
-        "warning": model.fitted().warning(),
+        "warning": model.warning(),
         "calibration": calibration_json(model.calibration()),
     })
 }
@@ -114,7 +114,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
         ],
     );
     page += &title("Columns");
-    let lines = model.encoder().schema().columns.iter().map(column_line).collect();
+    let lines = model.schema().columns.iter().map(column_line).collect();
     page += &table(left(["column", "kind", "holds", "why"]), lines);
     page += &settings_section(settings);
     if let Some(levels) = levels {
@@ -125,8 +125,8 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
         });
         page += &table(["level", "λ", "σ", "δ"].map(right).to_vec(), lines.collect());
     }
-    if let Some((curve, ending)) = model.fitted().training() {
-        page += &training_section(curve, ending, model.fitted().warning());
+    if let Some((curve, ending)) = model.training() {
+        page += &training_section(curve, ending, model.warning());
     }
     if let Some(EvidenceWeights { values, doubt, residual, patterns }) = weights(model.fitted()) {
         page += &title("What the score is made of");

@@ -8,4 +8,5 @@ mod determinism;
 mod bad_input;
 mod bad_files;
 mod interruption;
+#[cfg(feature = "masks")]
 mod masks;

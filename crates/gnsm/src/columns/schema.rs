@@ -16,6 +16,7 @@ use crate::table::{Table, Values, is_missing};
 /// What the user said about the columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ColumnChoices {
     /// The column that holds labels; it is never learned from.
     pub label: Option<String>,

@@ -34,6 +34,7 @@ const BLOCK_ROWS: usize = 256;
 /// How a mixture is fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct MixtureConfig {
     /// The number of components; fewer are used where there are fewer distinct rows.
     pub components: usize,

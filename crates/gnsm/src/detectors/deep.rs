@@ -41,6 +41,7 @@ const WIDEST: usize = 16_384;
 /// How a deep detector is trained.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DeepTraining {
     /// Rows per step.
     pub batch: usize,

@@ -44,6 +44,7 @@ use crate::train::{CurvePoint, Ending, Run, Trained, check_rows};
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DsvddConfig {
     /// Units of the encoder's layers; the last is the code, and the decoder has them in reverse.
     pub layers: Vec<usize>,

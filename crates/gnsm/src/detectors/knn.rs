@@ -34,6 +34,7 @@ use crate::train::Run;
 /// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct KnnConfig {
     /// k: which neighbour's distance is the score.
     pub neighbour: usize,

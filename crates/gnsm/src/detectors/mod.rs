@@ -65,6 +65,7 @@ pub(crate) const WIDEST: usize = 4096;
 /// The settings of a detector that has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct NoSettings {}
 
 impl NoSettings {

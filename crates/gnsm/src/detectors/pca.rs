@@ -33,6 +33,7 @@ use crate::train::Run;
 /// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct PcaConfig {
     /// The share of the variance that the components hold.
     pub variance: f64,

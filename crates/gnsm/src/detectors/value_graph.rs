@@ -42,6 +42,7 @@ pub trait Coupling {
 /// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct WalkConfig {
     /// α: the probability that the walker moves along an edge instead of to any value at random.
     pub damping: f64,

@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::error::{Error, Place, Result};
 
 /// The names of a list, in its order. Blank lines mean nothing; a name that stands twice, or no name at all, is an error.
-pub fn read_list(path: &Path) -> Result<Vec<String>> {
+pub fn read_list(path: impl AsRef<Path>) -> Result<Vec<String>> {
+    let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|error| Error::io(path, error))?;
     let place = |line| Place { file: path.display().to_string(), line, column: None };
     let text = String::from_utf8(bytes)

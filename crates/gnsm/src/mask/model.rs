@@ -32,6 +32,7 @@ pub struct MaskModel {
 
 /// How to fit, beside the method.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct MaskFitOptions {
     /// Where all randomness comes from.
     pub seed: u64,
@@ -148,7 +149,8 @@ impl MaskModel {
     }
 
     /// Writes a model file, beside, then renamed.
-    pub fn save(&mut self, path: &Path) -> Result<()> {
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         let mut tensors = Tensors::default();
         let content = Content {
             preparation: self.preparation,
@@ -162,7 +164,8 @@ impl MaskModel {
     }
 
     /// Reads a model file of one of these methods.
-    pub fn load(path: &Path, methods: Vec<Box<dyn MaskMethod>>) -> Result<Self> {
+    pub fn load(path: impl AsRef<Path>, methods: Vec<Box<dyn MaskMethod>>) -> Result<Self> {
+        let path = path.as_ref();
         let contents = container::read(path, MASK_MODEL)?;
         Self::from_contents(contents, methods).map_err(|Damage(problem)| Error::ModelFile {
             path: path.to_path_buf(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Place, Result};
 use crate::metrics::correlation::{pearson, pearson_interval, spearman};
-use crate::table::{ReadOptions, Table, read_table};
+use crate::table::{Table, read_table};
 
 /// The column that names the image.
 const ID: &str = "id";
@@ -21,8 +21,8 @@ pub struct ImageTable {
 
 impl ImageTable {
     /// Reads a file; every row has an `id` of its own.
-    pub fn read(path: &Path) -> Result<Self> {
-        let table = read_table(path, &ReadOptions::default())?;
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let table = read_table(path)?;
         let ids = table.column(ID).ok_or_else(|| no_column(&table, ID))?;
         let mut rows = HashMap::new();
         let mut names = Vec::new();

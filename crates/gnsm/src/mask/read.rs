@@ -37,9 +37,9 @@ impl MaskFolder {
 
     /// The mask of that name, and its image if there is a folder for images; it must be of the same size.
     pub fn read(&self, name: &str) -> Result<(Mask, Option<Image>)> {
-        let mask = read_mask(&self.file(name))?;
+        let mask = read_mask(self.file(name))?;
         let Some(folder) = &self.images else { return Ok((mask, None)) };
-        let image = read_image(&image_file(folder, name)?)?;
+        let image = read_image(image_file(folder, name)?)?;
         if image.shape() != mask.shape() {
             let sizes = [Size(mask.shape()), Size(image.shape())];
             let problem = format!("has {} pixels, its image {}", sizes[0], sizes[1]);
@@ -50,7 +50,8 @@ impl MaskFolder {
 }
 
 /// The file of an image, by any of the endings that one may have.
-pub fn image_file(folder: &Path, name: &str) -> Result<PathBuf> {
+pub fn image_file(folder: impl AsRef<Path>, name: &str) -> Result<PathBuf> {
+    let folder = folder.as_ref();
     let mut candidates = IMAGE_ENDINGS.iter().map(|ending| folder.join(format!("{name}.{ending}")));
     candidates.find(|path| path.is_file()).ok_or_else(|| {
         let problem = "there is no such image, nor one that ends in .jpeg or .png";
@@ -59,24 +60,26 @@ pub fn image_file(folder: &Path, name: &str) -> Result<PathBuf> {
 }
 
 /// Reads a mask.
-pub fn read_mask(path: &Path) -> Result<Mask> {
+pub fn read_mask(path: impl AsRef<Path>) -> Result<Mask> {
+    let path = path.as_ref();
     mask_from_bytes(path, &read(path)?)
 }
 
 /// Reads an image.
-pub fn read_image(path: &Path) -> Result<Image> {
+pub fn read_image(path: impl AsRef<Path>) -> Result<Image> {
+    let path = path.as_ref();
     image_from_bytes(path, &read(path)?)
 }
 
 /// A mask from the bytes of a file, which errors name.
-pub fn mask_from_bytes(path: &Path, bytes: &[u8]) -> Result<Mask> {
-    mask_of_png(bytes).map_err(|(problem, advice)| bad(path, problem, advice))
+pub fn mask_from_bytes(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Mask> {
+    mask_of_png(bytes).map_err(|(problem, advice)| bad(path.as_ref(), problem, advice))
 }
 
 /// An image from the bytes of a file, which errors name.
-pub fn image_from_bytes(path: &Path, bytes: &[u8]) -> Result<Image> {
+pub fn image_from_bytes(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Image> {
     let image = if bytes.starts_with(&[0xff, 0xd8]) { image_of_jpeg(bytes) } else { image_of_png(bytes) };
-    image.map_err(|(problem, advice)| bad(path, problem, advice))
+    image.map_err(|(problem, advice)| bad(path.as_ref(), problem, advice))
 }
 
 /// An image as the bytes of a PNG file.

@@ -20,6 +20,7 @@ pub struct Sample {
 /// How masks become samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Preparation {
     /// The label that becomes background.
     pub void: Option<u8>,

@@ -1,5 +1,6 @@
 //! A model: encoder, fitted detector and calibration. This is what is saved, loaded and used to score.
 
+mod builder;
 pub mod file;
 
 use std::path::{Path, PathBuf};
@@ -10,11 +11,13 @@ use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
 use crate::method::{Fitted, Method};
 use crate::table::Table;
-use crate::train::{FEWEST_ROWS, FitReport, Run, Watcher, deal};
+use crate::train::{CurvePoint, Ending, FEWEST_ROWS, FitReport, Run, Watcher, deal};
+
+pub use builder::ModelBuilder;
 
 /// How to fit, beside the method.
 #[derive(Debug, Clone, Default)]
-pub struct FitOptions {
+pub(crate) struct FitOptions {
     /// Where all randomness comes from.
     pub seed: u64,
     /// Seconds after which training ends with the best so far.
@@ -23,7 +26,7 @@ pub struct FitOptions {
     pub choices: ColumnChoices,
     /// The value of the label column that marks an anomaly; rows that have it are not learned from.
     pub anomaly: Option<String>,
-    /// Where the state of training is saved now and then; removed at the end.
+    /// Where the state of training is saved now and then; to be removed by the caller.
     pub checkpoint: Option<PathBuf>,
     /// Whether to continue from that checkpoint if there is one.
     pub resume: bool,
@@ -45,7 +48,12 @@ impl Model {
     /// What the columns are is decided from all rows that may be learned from. A method that can leave out rows learns from all of
     /// them, and each is then judged as if it had not been there: that calibrates p-values. For the others a tenth of the rows is held
     /// out to stop the training, and another tenth to calibrate; categories that only those have are unseen to the detector.
-    pub fn fit(table: &Table, method: &Method, options: &FitOptions, watcher: &mut dyn Watcher) -> Result<Self> {
+    pub(crate) fn fit_with(
+        table: &Table,
+        method: &Method,
+        options: &FitOptions,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Self> {
         method.validate()?;
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
         let encoder = Encoder::new(Schema::learn(table, &rows, &options.choices)?);
@@ -94,22 +102,44 @@ impl Model {
     }
 
     /// Reads a model file.
-    pub fn load(path: &Path) -> Result<Self> {
-        file::load(path)
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        file::load(path.as_ref())
     }
 
     /// Writes a model file: beside, then renamed.
-    pub fn save(&mut self, path: &Path) -> Result<()> {
-        self.hash = Some(file::save(self, path)?);
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        self.hash = Some(file::save(self, path.as_ref())?);
         Ok(())
     }
 
+    /// The columns that the model learned from, with their kinds and the reasons for them.
+    pub fn schema(&self) -> &Schema {
+        self.encoder.schema()
+    }
+
+    /// The method, with the settings of this fit.
+    pub fn method(&self) -> Method {
+        self.fitted.method()
+    }
+
+    /// How training went and why it ended, if the method trains.
+    pub fn training(&self) -> Option<(&[CurvePoint], Ending)> {
+        self.fitted.training()
+    }
+
+    /// What is wrong with the fit, if something is.
+    pub fn warning(&self) -> Option<String> {
+        self.fitted.warning()
+    }
+
     /// The schema and the encoding.
+    #[doc(hidden)]
     pub fn encoder(&self) -> &Encoder {
         &self.encoder
     }
 
     /// The fitted detector.
+    #[doc(hidden)]
     pub fn fitted(&self) -> &Fitted {
         &self.fitted
     }

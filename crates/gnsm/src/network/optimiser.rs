@@ -12,6 +12,7 @@ const EPSILON: f32 = 1e-8;
 /// The optimiser's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct OptimiserConfig {
     /// Decay of the gradient's running mean.
     pub beta_1: f32,
@@ -25,6 +26,12 @@ pub struct OptimiserConfig {
     pub average: f32,
     /// Whether the average forgets its start: decay min(average, (1 + step)/(10 + step)).
     pub average_warmup: bool,
+}
+
+impl Default for OptimiserConfig {
+    fn default() -> Self {
+        Self { beta_1: 0.9, beta_2: 0.999, weight_decay: 1e-4, clip: 1.0, average: 0.995, average_warmup: true }
+    }
 }
 
 /// The optimiser's state: everything that a resumed run needs beside the weights.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The size of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct NetworkSize {
     /// Units of every hidden layer.
     pub width: usize,
@@ -18,6 +19,12 @@ pub struct NetworkSize {
     pub depth: usize,
     /// Length of the level embedding; even.
     pub embedding: usize,
+}
+
+impl Default for NetworkSize {
+    fn default() -> Self {
+        Self { width: 128, depth: 3, embedding: 64 }
+    }
 }
 
 /// What goes in and out.

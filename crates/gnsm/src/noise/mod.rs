@@ -44,6 +44,7 @@ pub enum Smoothing {
 /// The settings of the level schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct LevelsConfig {
     /// L, the number of levels.
     pub count: usize,
@@ -57,6 +58,19 @@ pub struct LevelsConfig {
     pub sigma_max: f64,
     /// How α is made.
     pub smoothing: Smoothing,
+}
+
+impl Default for LevelsConfig {
+    fn default() -> Self {
+        Self {
+            count: 10,
+            lambda_min: 2.0,
+            lambda_max: 20.0,
+            sigma_min: 0.1,
+            sigma_max: 1.0,
+            smoothing: Smoothing::Growing { first: 0.95, last: 0.05 },
+        }
+    }
 }
 
 /// The L levels, noisiest first, as the authors order them.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::evidence::EvidenceWeights;
 use crate::columns::Layout;
 use crate::error::{Error, Result};
-use crate::network::{Ends, NetworkSize, OptimiserConfig};
+use crate::network::{Ends, NetworkSize};
 use crate::noise::{Levels, LevelsConfig, Objective, Parameterisation, Smoothing};
 use crate::score_matching::embed::Point;
 use crate::train::TrainingConfig;
@@ -13,6 +13,7 @@ use crate::train::TrainingConfig;
 /// All settings. `fast` is the default preset; `paper` is the paper's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct GnsmConfig {
     /// The noise levels.
     pub levels: LevelsConfig,
@@ -76,39 +77,14 @@ impl GnsmConfig {
     /// Seconds to a minute on a laptop, for a thousand rows as for three hundred thousand.
     pub fn fast() -> Self {
         Self {
-            levels: LevelsConfig {
-                count: 10,
-                lambda_min: 2.0,
-                lambda_max: 20.0,
-                sigma_min: 0.1,
-                sigma_max: 1.0,
-                smoothing: Smoothing::Growing { first: 0.95, last: 0.05 },
-            },
+            levels: LevelsConfig::default(),
             parameterisation: Parameterisation::Posterior,
             objective: Objective::CrossEntropy,
             weighted: false,
             bins: true,
             start_at_marginals: true,
-            network: NetworkSize { width: 128, depth: 3, embedding: 64 },
-            training: TrainingConfig {
-                batch: 512,
-                steps: 3000,
-                epochs: 100,
-                hidden: 0.15,
-                learning_rate: 1e-3,
-                final_learning_rate: 1e-5,
-                validate_every: 100,
-                patience: 5,
-                validation_rows: 1024,
-                optimiser: OptimiserConfig {
-                    beta_1: 0.9,
-                    beta_2: 0.999,
-                    weight_decay: 1e-4,
-                    clip: 1.0,
-                    average: 0.995,
-                    average_warmup: true,
-                },
-            },
+            network: NetworkSize::default(),
+            training: TrainingConfig::default(),
             head: Head::Evidence { weights: None },
         }
     }

@@ -7,10 +7,9 @@
 //! ```no_run
 //! use gnsm::{ReadOptions, TableReader, read_table};
 //!
-//! let options = ReadOptions::default();
-//! let whole = read_table("adult.csv.gz".as_ref(), &options)?;
+//! let whole = read_table("adult.csv.gz")?;
 //!
-//! let mut reader = TableReader::open("-".as_ref(), &options)?; // standard input
+//! let mut reader = TableReader::open("-", &ReadOptions::default())?; // standard input
 //! while let Some(batch) = reader.next_batch(10_000)? {
 //!     assert!(batch.n_rows() > 0);
 //! }
@@ -38,7 +37,7 @@ mod time;
 mod append;
 
 pub use csv::dialect::Dialect;
-pub use input::open::{Format, ReadOptions, TableReader, read_table};
+pub use input::open::{Format, ReadOptions, TableReader, read_table, read_table_with};
 pub use time::{TimeKind, civil_of_days};
 
 use crate::error::{Place, Result};

@@ -1,7 +1,5 @@
 //! What the tests of all formats use, and tests across formats.
 
-mod originals;
-
 use std::io::Cursor;
 
 use super::append::number_text;

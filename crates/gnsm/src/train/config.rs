@@ -11,6 +11,7 @@ const FEWEST_STEPS: u64 = 1000;
 /// The loop's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct TrainingConfig {
     /// Rows per step.
     pub batch: usize,
@@ -36,6 +37,23 @@ pub struct TrainingConfig {
     pub validation_rows: usize,
     /// The optimiser.
     pub optimiser: OptimiserConfig,
+}
+
+impl Default for TrainingConfig {
+    fn default() -> Self {
+        Self {
+            batch: 512,
+            steps: 3000,
+            epochs: 100,
+            hidden: 0.15,
+            learning_rate: 1e-3,
+            final_learning_rate: 1e-5,
+            validate_every: 100,
+            patience: 5,
+            validation_rows: 1024,
+            optimiser: OptimiserConfig::default(),
+        }
+    }
 }
 
 impl TrainingConfig {

@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::super::bench::PAPER_HEAD;
+use super::networks;
 use crate::arguments::{RuleArguments, seconds};
 
 /// Arguments of `mask`.
@@ -71,7 +72,7 @@ pub struct FitArguments {
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
     /// The method that finds odd masks.
-    #[arg(long, value_name = "NAME", default_value = "gnsm", value_parser = PossibleValuesParser::new(methods()))]
+    #[arg(long, value_name = "NAME", default_value = methods()[0], value_parser = PossibleValuesParser::new(methods()))]
     pub method: String,
     /// Ready-made settings for gnsm [default: fast].
     #[arg(long, value_enum)]
@@ -264,12 +265,14 @@ pub struct BenchMasksArguments {
 
 /// The names of all methods.
 fn methods() -> Vec<&'static str> {
-    gnsm_burn::methods().iter().map(|method| method.name()).collect()
+    networks::methods().iter().map(|method| method.name()).collect()
 }
 
 /// The default, the paper's head, and the others.
 fn bench_methods() -> Vec<&'static str> {
     let mut names = methods();
-    names.insert(1, PAPER_HEAD);
+    if cfg!(feature = "masks") {
+        names.insert(1, PAPER_HEAD);
+    }
     names
 }

@@ -21,7 +21,8 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let path = arguments.output.as_path();
     let method = method(arguments)?;
     let size = arguments.size.or(method.default_size());
-    let preparation = Preparation { void: arguments.void.0, classes: arguments.classes, size };
+    let mut preparation = Preparation::default();
+    (preparation.void, preparation.classes, preparation.size) = (arguments.void.0, arguments.classes, size);
     preparation.validate()?;
     if method.needs_images() && arguments.folder.images.is_none() {
         bail!("{} looks at the images; give their folder with --images", method.name());
@@ -31,12 +32,10 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     drop(create_file(path)?);
     let names = read_list(&arguments.folder.list)?;
     let folder = MaskFolder { masks: arguments.folder.masks.clone(), images: arguments.folder.images.clone() };
-    let options = MaskFitOptions {
-        seed: arguments.seed,
-        max_seconds: arguments.max_seconds,
-        checkpoint: method.training().and_then(|_| checkpoint_of(path)),
-        resume: arguments.resume,
-    };
+    let mut options = MaskFitOptions::default();
+    (options.seed, options.max_seconds) = (arguments.seed, arguments.max_seconds);
+    options.checkpoint = method.training().and_then(|_| checkpoint_of(path));
+    options.resume = arguments.resume;
     note_checkpoint(console, options.checkpoint.as_deref(), options.resume);
     interrupt::stop_training(console)?;
 

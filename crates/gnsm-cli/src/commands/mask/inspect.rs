@@ -44,7 +44,7 @@ fn as_json(file: &str, size: u64, model: &MaskModel, settings: &Value) -> Value 
 
 fn page(file: &str, size: u64, model: &MaskModel, settings: &Value) -> String {
     let [training, validation, calibration] = model.report().masks.map(count);
-    let Preparation { void, classes, size: side } = model.preparation();
+    let Preparation { void, classes, size: side, .. } = model.preparation();
     let or = |value: Option<String>, without: &str| value.unwrap_or_else(|| without.to_owned());
     let mut page = format!("{STRONG}{}{STRONG:#}\n", display::plain(file));
     page += &pairs(

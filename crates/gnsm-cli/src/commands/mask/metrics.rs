@@ -69,7 +69,7 @@ pub fn run(arguments: &MetricsArguments, console: Console) -> Result<Outcome> {
 }
 
 fn measure(arguments: &MetricsArguments, name: &str) -> gnsm::Result<Quality> {
-    let mask = |folder: &Path| read_mask(&folder.join(format!("{name}.png")));
+    let mask = |folder: &Path| read_mask(folder.join(format!("{name}.png")));
     compare(&mask(&arguments.truth)?, &mask(&arguments.pred)?, arguments.void.0).map_err(|error| match error {
         Error::Schema { problem, advice } => {
             let file = arguments.pred.join(format!("{name}.png")).display().to_string();

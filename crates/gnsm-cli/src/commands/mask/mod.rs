@@ -2,6 +2,7 @@
 
 pub mod arguments;
 mod fit;
+pub mod networks;
 mod score;
 pub mod inspect;
 mod overlay;
@@ -16,14 +17,13 @@ use std::fmt::Display;
 use anyhow::{Result, anyhow, bail};
 use gnsm::Error;
 use gnsm::mask::{MaskMethod, method_named};
-use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Outcome;
 use crate::console::Console;
 use crate::display::{count, plain, plural};
 use crate::settings;
-use arguments::{FitArguments, MaskArguments, MaskCommand, MaskHeadName, MaskPreset};
+use arguments::{FitArguments, MaskArguments, MaskCommand};
 
 /// Images that are read and scored at a time.
 const AT_A_TIME: usize = 64;
@@ -47,7 +47,10 @@ fn method(arguments: &FitArguments) -> Result<Box<dyn MaskMethod>> {
     if name != "gnsm" && (arguments.preset.is_some() || arguments.head.is_some()) {
         bail!("--preset and --head are for the method gnsm, not for {name}; leave them out");
     }
-    let mut method = if name == "gnsm" { gnsm(arguments) } else { method_named(gnsm_burn::methods(), name)? };
+    let mut method = match name {
+        "gnsm" => networks::gnsm(arguments.preset, arguments.head)?,
+        _ => method_named(networks::methods(), name)?,
+    };
     if let Some(path) = &arguments.config {
         if method.settings().is_null() {
             bail!("{name} has no settings; leave out --config");
@@ -56,20 +59,6 @@ fn method(arguments: &FitArguments) -> Result<Box<dyn MaskMethod>> {
         method.set(changed).map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
     }
     Ok(method)
-}
-
-/// gnsm with a preset and a head.
-fn gnsm(arguments: &FitArguments) -> Box<dyn MaskMethod> {
-    let config = match arguments.preset {
-        None | Some(MaskPreset::Fast) => MaskGnsmConfig::fast(),
-        Some(MaskPreset::Paper) => MaskGnsmConfig::paper(),
-    };
-    let config = match arguments.head {
-        None => config,
-        Some(MaskHeadName::Norms) => config.with_paper_head(),
-        Some(MaskHeadName::Evidence) => config.with_default_head(),
-    };
-    Box::new(MaskGnsm { config })
 }
 
 /// The images of a list that could not be used: each is named, and the others go on.

@@ -88,7 +88,7 @@ fn panels(
 ) -> Vec<(&'static str, gnsm::Result<Vec<u8>>)> {
     let file = |folder: &Path| folder.join(format!("{name}.png"));
     let mut mask = |folder: &Path| {
-        let mask = read_mask(&file(folder))?;
+        let mask = read_mask(file(folder))?;
         classes.extend(mask.cells());
         png_of_image(&colored(&mask, arguments.void.0))
     };

@@ -12,7 +12,7 @@ use gnsm::{Calibration, Error, FdrCounter, Rule, Scored};
 use super::super::{p_value_above, refuse_same_file};
 use super::arguments::{FolderArguments, ScoreArguments};
 use super::overlay::overlay;
-use super::{AT_A_TIME, Bar, Failures, Outcome, csv_cell};
+use super::{AT_A_TIME, Bar, Failures, Outcome, csv_cell, networks};
 use crate::console::Console;
 use crate::display::{count, plural};
 use crate::interrupt;
@@ -25,7 +25,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     if let Some(path) = output {
         refuse_same_file(path, &[&arguments.model, &arguments.folder.list])?;
     }
-    let model = MaskModel::load(&arguments.model, gnsm_burn::methods())?;
+    let model = MaskModel::load(&arguments.model, networks::methods())?;
     if needs_images(&model) && arguments.folder.images.is_none() {
         bail!("{} looks at the images; give their folder with --images", model.method());
     }
@@ -99,7 +99,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
 }
 
 fn needs_images(model: &MaskModel) -> bool {
-    gnsm_burn::methods().iter().any(|method| method.name() == model.method() && method.needs_images())
+    networks::methods().iter().any(|method| method.name() == model.method() && method.needs_images())
 }
 
 /// Pictures of where masks are odd.

@@ -46,6 +46,7 @@ const SHARED: f64 = 1e-6;
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DagmmConfig {
     /// Units of the encoder's hidden layers; the decoder has them in reverse.
     pub layers: Vec<usize>,

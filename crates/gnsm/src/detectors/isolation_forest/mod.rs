@@ -46,6 +46,7 @@ const EULER: f64 = 0.577_215_664_901_532_9;
 /// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct IsolationForestConfig {
     /// The number of trees.
     pub trees: usize,

@@ -33,6 +33,7 @@ use crate::train::Run;
 /// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct OcSvmConfig {
     /// ν: about the share of training rows outside of the region.
     pub nu: f64,

@@ -75,6 +75,7 @@ impl FromStr for Format {
 
 /// What the user says about a file; what is left open is found in it.
 #[derive(Default, Clone, Debug)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// The format.
     pub format: Option<Format>,
@@ -102,8 +103,8 @@ impl fmt::Debug for TableReader {
 
 impl TableReader {
     /// Opens the file at `path`; `-` is standard input.
-    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
-        Self::from_source(Source::open(path)?, options)
+    pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        Self::from_source(Source::open(path.as_ref())?, options)
     }
 
     /// Reads from anything; `name` stands for it in messages, and its ending may tell the format.
@@ -162,7 +163,12 @@ impl TableReader {
 }
 
 /// The whole file as one table. A file that declares columns and has no rows gives a table with these columns.
-pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table> {
+pub fn read_table(path: impl AsRef<Path>) -> Result<Table> {
+    read_table_with(path, &ReadOptions::default())
+}
+
+/// The whole file as one table, where something about it has to be said.
+pub fn read_table_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Table> {
     read_all(TableReader::open(path, options)?)
 }
 

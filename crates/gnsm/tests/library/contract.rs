@@ -1,11 +1,11 @@
 //! What every detector promises, checked for every detector of the one list.
 //!
-//! Everything goes through what users call: [`Model::fit`], [`Model::score`], [`Model::explain`], files. Rows so few that a model
+//! Everything goes through what users call: [`Model::builder`], [`Model::score`], [`Model::explain`], files. Rows so few that a model
 //! refuses them go to [`Method::fit`] directly.
 
 use gnsm::internals::columns::{Encoded, Layout, UNSEEN};
 use gnsm::internals::train::Run;
-use gnsm::{Column, Error, FitOptions, Method, Model, Result, Silent, Table, TextCells, Values};
+use gnsm::{Column, Error, Method, Model, Result, Silent, Table, TextCells, Values};
 
 /// A method with its default settings, but for a network that trains in no time.
 fn quick(name: &str) -> Result<Method> {
@@ -75,7 +75,7 @@ fn other_rows() -> Vec<[String; 5]> {
 }
 
 fn fit(method: &Method) -> Result<Model> {
-    Model::fit(&table_of(&training_rows()), method, &FitOptions { seed: 5, ..FitOptions::default() }, &mut Silent)
+    Model::builder().settings(method.clone()).seed(5).fit(&table_of(&training_rows()))
 }
 
 fn scores(model: &Model, rows: &[[String; 5]]) -> Result<Vec<u64>> {
@@ -203,7 +203,7 @@ fn a_table_with_other_columns_is_refused() -> Result<()> {
 #[test]
 fn rows_that_say_nothing_are_refused_with_advice() -> Result<()> {
     each_method(|name, method| {
-        let fit = |rows: &[[String; 5]]| Model::fit(&table_of(rows), method, &FitOptions::default(), &mut Silent);
+        let fit = |rows: &[[String; 5]]| Model::builder().settings(method.clone()).fit(&table_of(rows));
         for (rows, words) in
             [(vec![], "at least 20"), (vec![cells(3); 5], "at least 20"), (vec![cells(3); 50], "the same")]
         {

@@ -1,8 +1,8 @@
 //! The seven originals of the paper's Table 1, from the untouched ARFF files through the schema.
 
-use std::path::PathBuf;
+use gnsm::{ColumnChoices, Kind, KindChoice, Schema, read_table};
 
-use gnsm::{ColumnChoices, Kind, KindChoice, ReadOptions, Schema, read_table};
+use crate::shared_data;
 
 struct Original {
     file: &'static str,
@@ -41,21 +41,11 @@ const fn original(
     Original { file, label, anomaly, numeric, inliers, anomalies, features }
 }
 
-fn shared() -> Option<PathBuf> {
-    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
-    let folder = std::env::var_os("GNSM_SHARED").map_or_else(beside, PathBuf::from).join("data/tabular");
-    folder.is_dir().then_some(folder)
-}
-
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn originals_give_the_counts_of_table_1() {
-    let Some(folder) = shared() else {
-        eprintln!("skipped: no data");
-        return;
-    };
+    let Some(folder) = shared_data::folder("tabular") else { return };
     for original in &ORIGINALS {
-        let table = read_table(&folder.join(original.file), &ReadOptions::default()).expect(original.file);
+        let table = read_table(folder.join(original.file)).expect(original.file);
         let label = &table.columns.last().expect("columns").name;
         assert_eq!(label, original.label, "{}", original.file);
         let values = &table.column(label).expect("a label").values;
@@ -63,7 +53,8 @@ fn originals_give_the_counts_of_table_1() {
             (0..table.n_rows()).partition(|&row| values.text(row).as_deref() == Some(original.anomaly));
         assert_eq!([inliers.len(), anomalies.len()], [original.inliers, original.anomalies], "{}", original.file);
 
-        let mut choices = ColumnChoices { label: Some(label.clone()), ..ColumnChoices::default() };
+        let mut choices = ColumnChoices::default();
+        choices.label = Some(label.clone());
         for column in original.numeric {
             choices.choose(column, KindChoice::Numeric).expect("one kind a column");
         }

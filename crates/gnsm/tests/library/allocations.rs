@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gnsm::internals::columns::{Encoded, Layout};
-use gnsm::internals::score_matching::GnsmConfig;
 use gnsm::internals::train::Run;
+use gnsm::settings::GnsmConfig;
 use gnsm::{Method, Progress, Result, Watcher};
 
 /// Allocations of all threads that train, so far.

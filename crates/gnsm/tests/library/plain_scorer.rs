@@ -9,9 +9,8 @@ use std::fmt::Write;
 use std::io::Cursor;
 
 use gnsm::internals::columns::UNSEEN;
-use gnsm::internals::noise::Smoothing;
-use gnsm::internals::score_matching::{GnsmConfig, Head};
-use gnsm::{FitOptions, Method, Model, ReadOptions, Silent, Table, TableReader};
+use gnsm::settings::{GnsmConfig, Head, Smoothing};
+use gnsm::{Method, Model, ReadOptions, Table, TableReader};
 use safetensors::SafeTensors;
 
 const TOLERANCE: f64 = 2e-5;
@@ -190,11 +189,12 @@ fn tensor(file: &SafeTensors<'_>, name: &str) -> Vec<f64> {
 
 #[test]
 fn scores_agree_with_a_plain_scorer_and_with_themselves() {
-    let mut config = GnsmConfig { head: Head::Surprise, ..GnsmConfig::fast() };
+    let mut config = GnsmConfig::fast();
+    config.head = Head::Surprise;
     (config.network.width, config.network.depth, config.network.embedding) = (40, 2, 8);
     (config.levels.count, config.training.steps, config.training.batch) = (5, 150, 200);
-    let method = Method::Gnsm(config);
-    let mut model = Model::fit(&table(0..1200, false), &method, &FitOptions::default(), &mut Silent).expect("a model");
+    let builder = Model::builder().settings(Method::Gnsm(config));
+    let mut model = builder.fit(&table(0..1200, false)).expect("a model");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model.gnsm");
     model.save(&path).expect("saved");

@@ -1,52 +1,38 @@
 //! The seven data sets of the paper, as they were published, against their Parquet versions.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 
-use super::super::*;
-use super::texts;
+use gnsm::{ReadOptions, Table, TableReader, Values, read_table};
 
-/// Where the data lie, if they do.
-fn folder() -> Option<PathBuf> {
-    let shared = std::env::var("GNSM_SHARED")
-        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").to_owned());
-    let folder = PathBuf::from(shared).join("data/tabular");
-    folder.is_dir().then_some(folder)
+use crate::shared_data;
+
+/// The cells of a column as text. In the Parquet version `?` is a category, as in the paper.
+fn texts(table: &Table, name: &str) -> Vec<String> {
+    let values = &table.column(name).expect(name).values;
+    (0..table.n_rows()).map(|row| values.text(row).map_or_else(|| "?".to_owned(), Into::into)).collect()
 }
 
 fn n_distinct(cells: &[String]) -> usize {
     cells.iter().collect::<HashSet<_>>().len()
 }
 
-fn say_skipped() {
-    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-    {
-        eprintln!("skipped: no data");
-    }
-}
-
 /// Checks one set: its rows, the distinct values of its columns (`?` counts as one), and that both files agree.
 /// `numbers` are the columns that the Parquet version holds as numbers.
 fn check(set: &str, original: &str, n_rows: usize, n_anomalies: usize, counts: &[usize], numbers: &[(&str, usize)]) {
-    let Some(folder) = folder() else {
-        say_skipped();
-        return;
-    };
-    let arff = read_table(&folder.join(original), &ReadOptions::default()).unwrap();
-    let parquet = read_table(&folder.join(format!("{set}.parquet")), &ReadOptions::default()).unwrap();
+    let Some(folder) = shared_data::folder("tabular") else { return };
+    let arff = read_table(folder.join(original)).expect(original);
+    let parquet = read_table(folder.join(format!("{set}.parquet"))).expect(set);
     assert_eq!((arff.n_rows(), parquet.n_rows()), (n_rows, n_rows));
     assert_eq!(arff.columns.len(), counts.len() + numbers.len() + 1);
 
-    let label = parquet.columns.last().unwrap();
+    let label = parquet.columns.last().expect("columns");
     let Values::Number { values, integer: true } = &label.values else { panic!("{:?}", label.name) };
     assert_eq!((label.name.as_str(), values.iter().sum::<f64>()), ("label", n_anomalies as f64));
 
     let mut found = Vec::new();
     let features = &arff.columns[..arff.columns.len() - 1];
-    for (column, same) in features.iter().zip(features.iter().map(|column| parquet.column(&column.name).unwrap())) {
-        // In the Parquet version `?` is a category, as in the paper.
-        let mut cells = texts(&arff, &column.name);
-        cells.iter_mut().filter(|cell| *cell == "<missing>").for_each(|cell| *cell = "?".to_owned());
+    for (column, same) in features.iter().zip(features.iter().map(|column| parquet.column(&column.name).expect(set))) {
+        let cells = texts(&arff, &column.name);
         let n = n_distinct(&cells);
         match numbers.iter().find(|(name, _)| *name == column.name) {
             Some(&(_, expected)) => assert_eq!(n, expected, "{}", column.name),
@@ -57,7 +43,7 @@ fn check(set: &str, original: &str, n_rows: usize, n_anomalies: usize, counts: &
     assert_eq!(found, counts);
 
     // The last attribute is the label.
-    let classes = texts(&arff, &arff.columns.last().unwrap().name);
+    let classes = texts(&arff, &arff.columns.last().expect("columns").name);
     let pairs: HashSet<(String, bool)> = classes.into_iter().zip(values.iter().map(|&v| v == 1.0)).collect();
     assert_eq!(pairs.len(), 2, "each class is one label: {pairs:?}");
 }
@@ -101,10 +87,7 @@ fn u2r() {
 
 #[test]
 fn sets_to_develop_on() {
-    let Some(folder) = folder() else {
-        say_skipped();
-        return;
-    };
+    let Some(folder) = shared_data::folder("tabular") else { return };
     for (set, inliers, anomalies, n_categorical, n_continuous) in [
         ("adult", 37155, 11687, 8, 6),
         ("carclaims", 14497, 923, 26, 5),
@@ -113,12 +96,14 @@ fn sets_to_develop_on() {
         ("unsw_backdoor", 93000, 2329, 4, 38),
     ] {
         let mut reader =
-            TableReader::open(&folder.join(format!("extra/{set}.parquet")), &ReadOptions::default()).unwrap();
-        let mut table = reader.next_batch(1000).unwrap().unwrap();
-        while let Some(batch) = reader.next_batch(20_000).unwrap() {
-            table.append(batch).unwrap();
+            TableReader::open(folder.join(format!("extra/{set}.parquet")), &ReadOptions::default()).expect(set);
+        let mut table = reader.next_batch(1000).expect(set).expect("rows");
+        while let Some(batch) = reader.next_batch(20_000).expect(set) {
+            table.append(batch).expect(set);
         }
-        let Values::Number { values: labels, .. } = &table.columns.last().unwrap().values else { panic!("{set}") };
+        let Values::Number { values: labels, .. } = &table.columns.last().expect("columns").values else {
+            panic!("{set}")
+        };
         assert_eq!((table.n_rows(), labels.iter().sum::<f64>()), (inliers + anomalies, anomalies as f64), "{set}");
         let categorical =
             table.columns.iter().filter(|column| matches!(column.values, Values::Category { .. })).count();

@@ -1,33 +1,23 @@
 //! The metrics of masks against an independent implementation, on real masks.
 
-use std::path::PathBuf;
-
 use gnsm::mask::{MaskFolder, Preparation, Quality, VOID, compare, image_file, read_image, read_list, read_mask};
-use gnsm::{ReadOptions, read_table};
+use gnsm::read_table;
 use rayon::prelude::*;
 
-fn shared() -> Option<PathBuf> {
-    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
-    let folder = std::env::var_os("GNSM_SHARED").map_or_else(beside, PathBuf::from).join("data/segmentation");
-    folder.is_dir().then_some(folder)
-}
+use crate::shared_data;
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn metrics_agree_with_an_independent_implementation() {
-    let Some(shared) = shared() else {
-        eprintln!("skipped: no data");
-        return;
-    };
+    let Some(shared) = shared_data::folder("segmentation") else { return };
     for (set, n) in [("voc2012", 1449), ("dsb2018", 200)] {
         let folder = shared.join(set);
-        let names = read_list(&folder.join("val.txt")).expect("a list");
-        let table = read_table(&folder.join("metrics_pred.csv"), &ReadOptions::default()).expect("a table");
+        let names = read_list(folder.join("val.txt")).expect("a list");
+        let table = read_table(folder.join("metrics_pred.csv")).expect("a table");
         assert_eq!((names.len(), table.n_rows()), (n, n));
         let text = |row: usize, column: &str| table.column(column).expect(column).values.text(row);
         (0..n).into_par_iter().for_each(|row| {
             let name = text(row, "id").expect("a name").into_owned();
-            let mask = |kind: &str| read_mask(&folder.join(kind).join(format!("{name}.png"))).expect(&name);
+            let mask = |kind: &str| read_mask(folder.join(kind).join(format!("{name}.png"))).expect(&name);
             let quality = compare(&mask("masks"), &mask("pred"), Some(VOID)).expect(&name);
             for (column, value) in Quality::NAMES.iter().zip(quality.values()) {
                 let expected = text(row, column).map(|text| text.parse::<f64>().expect("a number"));
@@ -43,18 +33,15 @@ fn metrics_agree_with_an_independent_implementation() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn every_pair_is_read() {
-    let Some(shared) = shared() else {
-        eprintln!("skipped: no data");
-        return;
-    };
+    let Some(shared) = shared_data::folder("segmentation") else { return };
     for (set, classes) in [("voc2012", 21), ("dsb2018", 2)] {
         let folder = shared.join(set);
         let pairs = MaskFolder { masks: folder.join("masks"), images: Some(folder.join("images")) };
-        let preparation = Preparation { classes: Some(classes), size: Some(64), ..Preparation::default() };
+        let mut preparation = Preparation::default();
+        (preparation.classes, preparation.size) = (Some(classes), Some(64));
         for list in ["train.txt", "val.txt"] {
-            let names = read_list(&folder.join(list)).expect("a list");
+            let names = read_list(folder.join(list)).expect("a list");
             for sample in preparation.read(&pairs, &names) {
                 assert_eq!(sample.expect("a pair").mask.shape(), [64, 64]);
             }

@@ -31,7 +31,8 @@ fn named(code: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Every file of Rust in a folder.
+pub fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
         if path.is_dir() {

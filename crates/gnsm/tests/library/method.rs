@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 use std::io::Cursor;
-use std::path::Path;
 
-use gnsm::internals::score_matching::{DensityKind, GnsmConfig, Head};
-use gnsm::{Error, FitOptions, Method, Model, ReadOptions, Silent, Table, TableReader};
+use gnsm::settings::{DensityKind, GnsmConfig, Head, Point};
+use gnsm::{Error, Method, Model, ReadOptions, Table, TableReader};
 
 /// `colour` decides `shape`; `size` is near 10 for squares, near 50 for the others, and sometimes missing.
 fn text(n: usize) -> String {
@@ -45,18 +44,17 @@ fn small(head: Head) -> Method {
 }
 
 fn fitted(head: Head) -> Model {
-    Model::fit(&table(&text(600)), &small(head), &FitOptions::default(), &mut Silent).expect("fitted")
+    Model::builder().settings(small(head)).fit(&table(&text(600))).expect("fitted")
 }
 
 const EVIDENCE: Head = Head::Evidence { weights: None };
-const PAPER: Head =
-    Head::Norms { point: gnsm::internals::score_matching::embed::Point::Clean, density: DensityKind::Mixture };
+const PAPER: Head = Head::Norms { point: Point::Clean, density: DensityKind::Mixture };
 const HEADS: [Head; 5] = [
     EVIDENCE,
     Head::Surprise,
     PAPER,
-    Head::Norms { point: gnsm::internals::score_matching::embed::Point::Centre, density: DensityKind::Kernel },
-    Head::Norms { point: gnsm::internals::score_matching::embed::Point::Centre, density: DensityKind::Neighbours },
+    Head::Norms { point: Point::Centre, density: DensityKind::Kernel },
+    Head::Norms { point: Point::Centre, density: DensityKind::Neighbours },
 ];
 
 #[test]
@@ -160,10 +158,9 @@ fn every_flipped_bit_and_every_cut_of_a_model_file_is_noticed() {
     let path = folder.path().join("model.gnsm");
     let mut config = GnsmConfig::fast();
     config.levels.count = 2;
-    config.network = gnsm::internals::network::NetworkSize { width: 4, depth: 1, embedding: 4 };
+    (config.network.width, config.network.depth, config.network.embedding) = (4, 1, 4);
     config.training.steps = 2;
-    let mut model =
-        Model::fit(&table(&text(60)), &Method::Gnsm(config), &FitOptions::default(), &mut Silent).expect("fitted");
+    let mut model = Model::builder().settings(Method::Gnsm(config)).fit(&table(&text(60))).expect("fitted");
     model.save(&path).expect("saved");
     let bytes = std::fs::read(&path).expect("read");
     for length in (0..bytes.len()).step_by(7) {
@@ -194,15 +191,14 @@ fn other_files_and_other_versions_are_refused_by_name() {
     std::fs::write(&path, "a,b\n1,2\n").expect("written");
     let message = Model::load(&path).expect_err("a table").to_string();
     assert!(message.contains("not a model file") && message.contains("give a file that `gnsm fit` wrote"), "{message}");
-    let missing = Model::load(Path::new("nowhere.gnsm")).expect_err("missing");
+    let missing = Model::load("nowhere.gnsm").expect_err("missing");
     assert!(matches!(missing, Error::Io { .. }));
 }
 
 #[test]
 fn hopeless_tables_are_refused_with_advice() {
     let fit = |text: &str| {
-        let method = small(Head::Surprise);
-        Model::fit(&table(text), &method, &FitOptions::default(), &mut Silent).expect_err("refused").to_string()
+        Model::builder().settings(small(Head::Surprise)).fit(&table(text)).expect_err("refused").to_string()
     };
     assert_eq!(fit("a,b\nx,y\n"), "test.csv has 1 row to learn from; give at least 20");
     let same = format!("a,b\n{}", "x,y\n".repeat(50));

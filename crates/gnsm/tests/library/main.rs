@@ -1,0 +1,14 @@
+//! The library from outside: one program, so that it is linked once.
+
+mod allocations;
+mod both_formats;
+mod contract;
+mod deep;
+mod masks;
+mod method;
+mod originals;
+mod plain_scorer;
+mod public_items;
+mod quality;
+mod rooms;
+mod shared_data;
