@@ -1,21 +1,42 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format lint test doc readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture
+.PHONY: check format test test-tables test-slow lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture
 
-check: format lint test doc readme
+check: format test lint doc package readme
 
 format:
 	cargo fmt --all --check
 
-lint:
-	cargo clippy --workspace --all-targets -- -D warnings
-
 test:
 	cargo test --workspace
+
+# All that concerns tables, without the networks for masks: burn and what it needs are not built.
+test-tables:
+	cargo test -p gnsm -p gnsm-cli --no-default-features
+
+# What takes too long for every change; CONTRIBUTING.md names the tests.
+test-slow:
+	cargo test --workspace -- --ignored --skip seeds
+
+lint:
+	cargo clippy --workspace --all-targets -- -D warnings
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --no-deps
 
+# Packs the crates as publishing would, without building them again.
+package:
+	.ci/package --no-verify
+
+# The same, and builds each crate from what was packed.
+package-verify:
+	.ci/package
+
+# The licence of every package that gnsm is built from.
+licences:
+	@.ci/licences
+
+# The README's commands with the binary that `make test` has built. With PROFILE=release it is installed first, which takes minutes.
 readme:
 	.ci/readme
 
