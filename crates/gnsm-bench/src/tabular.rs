@@ -231,8 +231,10 @@ mod tests {
     fn a_run_with_other_settings_is_not_taken_for_done() {
         let folder = tempfile::tempdir().expect("a folder");
         write_set(&folder.path().join("people.parquet"));
-        let few = IsolationForestConfig { trees: 3, ..IsolationForestConfig::default() };
-        let many = IsolationForestConfig { trees: 30, ..few };
+        let mut few = IsolationForestConfig::default();
+        few.trees = 3;
+        let mut many = few;
+        many.trees = 30;
         let measured = |config: &IsolationForestConfig, one_split| {
             let mut new = 0;
             let options = Options {
