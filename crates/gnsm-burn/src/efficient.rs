@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn codes_and_gradient_agree_with_pytorch() {
         let size = EncoderSize { channels: vec![8, 16], blocks: vec![1, 2], fused: 1, code: 6 };
-        let encoder = Encoder::new(&size, 5);
+        let encoder = PictureEncoder::new(&size, 5);
         let expected = Expected {
             weights: 9480,
             outputs: [-0.026_047_92, -0.027_990_026, 0.006_619_344, -0.108_222_48, 0.008_323_784, -0.048_671_067],

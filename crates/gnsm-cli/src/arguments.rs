@@ -56,6 +56,8 @@ pub enum Command {
     Score(Box<ScoreArguments>),
     /// Show why one row has its score.
     Explain(ExplainArguments),
+    /// Write a file with the cells replaced that are near certainly wrong, and list the changes.
+    Repair(RepairArguments),
     /// Show what is in a model: columns, settings, training, calibration.
     Inspect(InspectArguments),
     /// Find odd segmentation masks; measure masks against the truth.
@@ -217,6 +219,39 @@ pub struct ExplainArguments {
     #[arg(long, value_name = "N")]
     pub row: u64,
     /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub read: ReadArguments,
+}
+
+/// Arguments of `repair`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A cell is changed if it is wrong and another value of its column belongs there, both together with the probability of \
+--at-least. Near spellings come first: `birminghxm` becomes `birmingham`. Numbers and dates are never changed. FILE itself \
+stays as it is. If the model was fitted on FILE, each row is judged as if the model had not seen it.")]
+pub struct RepairArguments {
+    /// A model that `gnsm fit` wrote.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub model: PathBuf,
+    /// The table to repair; `-` is standard input.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// The file to write: csv or tsv, by its ending.
+    #[arg(long, short, value_name = "OUT", required_unless_present = "dry_run", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// How sure a change has to be: a probability.
+    #[arg(long, value_name = "P", default_value_t = 0.9)]
+    pub at_least: f64,
+    /// Write the list of changes to this file, as csv: row, column, from, to, probability.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub changes: Option<PathBuf>,
+    /// Change nothing, only list.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the changes as JSON.
     #[arg(long)]
     pub json: bool,
     /// How the file is read.

@@ -52,6 +52,7 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Fit(arguments) => fit::run(&arguments, console),
         Command::Score(arguments) => score::run(&arguments, console),
         Command::Explain(arguments) => explain::run(&arguments, console),
+        Command::Repair(arguments) => repair::run(&arguments, console),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mask(arguments) => mask::run(&arguments, console),
         Command::Bench(arguments) => bench::run(&arguments, console),

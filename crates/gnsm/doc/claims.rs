@@ -1,5 +1,5 @@
 /// The table that the recipes of the cookbook use, in a folder that is removed with the first value.
-fn claims() -> (tempfile::TempDir, std::path::PathBuf) {
+pub fn claims() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("claims.csv");
     let claim = |row: usize| format!("{},{}\n", ["taxi", "hotel"][row % 2], 20 + 100 * (row % 2) + row * row % 29);

@@ -3,8 +3,8 @@
 //! A model learns what is usual from a table and gives every row a score. A higher score means an odder row.
 //!
 //! ```
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs"));
-//! # let (_folder, path) = claims(); // category and amount; the last row is a taxi for 950
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs")); }
+//! # let (_folder, path) = example::claims(); // category and amount; the last row is a taxi for 950
 //! let table = gnsm::read_table(&path)?;
 //! let model = gnsm::Model::fit(&table)?;
 //! for row in model.score(&table)? {
@@ -23,8 +23,8 @@
 //! What has options has a builder:
 //!
 //! ```
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs"));
-//! # let (_folder, path) = claims();
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs")); }
+//! # let (_folder, path) = example::claims();
 //! # let table = gnsm::read_table(&path)?;
 //! let model = gnsm::Model::builder().method("isolation-forest").seed(7).label("category").fit(&table)?;
 //! # assert_eq!(model.schema().columns.len(), 1);
@@ -61,7 +61,7 @@ pub use columns::{
     ColumnChoices, ColumnReport, ColumnSchema, DateFormat, DatePart, Difference, Kind, KindChoice, NumberFormat,
     PartOfDate, Scale, Schema,
 };
-pub use decision::{Calibration, Explanation, FdrCounter, Reason, Rule, Scored};
+pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, Scored};
 pub use error::{Error, Place, Result};
 pub use method::Method;
 pub use model::{Model, ModelBuilder};

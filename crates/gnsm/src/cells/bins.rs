@@ -181,7 +181,15 @@ fn cuts(values: &[(f32, u32)], n: f64) -> Vec<f32> {
     if !rest.is_empty() {
         let share = rest.iter().map(|(_, count)| f64::from(*count)).sum::<f64>() / n;
         let n_bins = ((MOST_BINS as f64 * share).round() as usize).max(2);
-        cuts.extend((1..n_bins).map(|bin| quantile(&rest, bin as f64 / n_bins as f64) as f32));
+        let fewest = 0.5 * n * share / n_bins as f64;
+        let spikes = cuts.clone();
+        let rows_between = |from: f32, to: f32| {
+            let within = |x: f32| from.min(to) <= x && x < from.max(to);
+            rest.iter().filter(|(x, _)| within(*x)).map(|(_, count)| f64::from(*count)).sum::<f64>()
+        };
+        // A cut beside a spike would leave a bin of a few rows that nobody else has.
+        let is_apart = |cut: &f32| spikes.iter().all(|spike| rows_between(*cut, *spike) >= fewest);
+        cuts.extend((1..n_bins).map(|bin| quantile(&rest, bin as f64 / n_bins as f64) as f32).filter(is_apart));
     }
     cuts.sort_unstable_by(f32::total_cmp);
     cuts.dedup();

@@ -2,8 +2,12 @@
 //!
 //! A cell has up to four kinds of evidence. *Given the rest*: −ln of its value's probability given the other cells, as
 //! a density for a number. *Near* and *local*: how it differs from the nearest rows (`neighbours.rs`). *Alone*: −ln of
-//! a category's probability by itself. Each becomes T, its nats in its own column (`tail.rs`), and the score is the sum
-//! of all of them.
+//! a category's probability by itself. Each becomes T, its nats in its own column (`tail.rs`).
+//!
+//! A row has two figures. Their *sum* finds rows in which many cells are a little odd. It cannot find one wrong cell
+//! among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the most
+//! evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out rows. The
+//! score is the nats of the sum, and twice what the nats of the largest have above ln 20: one row in twenty.
 //!
 //! How odd a cell is, which is what the score is divided by among the cells, comes from the same probabilities on their
 //! own scale:
@@ -17,6 +21,7 @@ use super::Cells;
 use super::column::{MISSING, NOTHING};
 use super::pool::Scratch;
 use super::sample::Membership;
+use super::tail::Tail;
 
 /// Kinds of evidence.
 pub(super) const KINDS: usize = 4;
@@ -30,6 +35,29 @@ const LEAST: f64 = 1e-30;
 /// The least doubt about a value that is missing.
 const LEAST_DOUBT: f64 = 1e-9;
 
+/// Nats of the largest cell that one row in twenty has: ln 20.
+const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
+/// How much what is above counts beside the sum.
+const LARGEST_COUNTS: f64 = 2.0;
+/// How much the two kinds of neighbours count in the largest cell.
+const NEIGHBOURS_COUNT: f64 = 0.25;
+
+/// The two figures of a row, from its evidence [cells, kinds] and how odd each cell is: the sum and the largest.
+pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated: bool) -> [f64; 2] {
+    let (mut sum, mut largest) = (0.0, 0.0f64);
+    for ((evidence, tails), odd) in evidence.chunks_exact(KINDS).zip(tails.chunks_exact(KINDS)).zip(odd) {
+        let mut nats = [0.0; KINDS];
+        for ((nats, evidence), tail) in nats.iter_mut().zip(evidence).zip(tails) {
+            *nats = tail.nats(f64::from(*evidence), calibrated);
+        }
+        sum += nats.iter().sum::<f64>();
+        if *odd > 0.0 {
+            largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));
+        }
+    }
+    [sum, largest]
+}
+
 /// A row, and room for all that is computed of it.
 pub(super) struct View<'a> {
     cells: &'a Cells,
@@ -40,6 +68,8 @@ pub(super) struct View<'a> {
     membership: Membership,
     /// [cells, kinds]; NaN where there is none.
     evidence: Vec<f32>,
+    /// [cells]: how odd each is.
+    odd: Vec<f64>,
     /// [cells].
     differences: Vec<f64>,
     sums: Vec<f32>,
@@ -65,6 +95,7 @@ impl<'a> View<'a> {
             numbers: vec![f32::NAN; n_cells],
             membership: Membership::default(),
             evidence: vec![f32::NAN; n_cells * KINDS],
+            odd: vec![0.0; n_cells],
             differences: vec![0.0; n_cells],
             sums: Vec::new(),
             scratch: Scratch::default(),
@@ -84,15 +115,16 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Takes a row in and gathers its evidence; also how odd each cell is, if there is room for it.
-    pub fn look(&mut self, codes: &[u32], numbers: &[f32], membership: Membership, mut odd: Option<&mut [f64]>) {
+    /// Takes a row in and gathers its evidence, and how odd each cell is.
+    pub fn look(&mut self, codes: &[u32], numbers: &[f32], membership: Membership) {
         self.show(codes, numbers, membership);
         let Cells { references, columns, .. } = self.cells;
         let hash = membership.references.then(|| super::sample::hash_row(codes, numbers));
         let nearest = references.nearest(columns, codes, numbers, hash, &mut self.sums);
         let scale = references.differences(columns, codes, numbers, &nearest, &mut self.differences);
         self.evidence.fill(f32::NAN);
-        for cell in 0..self.slots.len() {
+        self.odd.fill(0.0);
+        for (cell, column) in columns.iter().enumerate() {
             if self.slots[cell] == NOTHING {
                 continue;
             }
@@ -101,15 +133,13 @@ impl<'a> View<'a> {
             evidence[GIVEN_THE_REST] = self.surprise(cell, given, &self.scratch.mixed, given.missing);
             evidence[NEAR] = self.differences[cell];
             evidence[LOCAL] = self.differences[cell] / scale;
-            if columns[cell].bins.is_none() {
+            if column.bins.is_none() {
                 let own = membership.counted.then_some(self.slots[cell] == MISSING);
-                let missing = columns[cell].missing.map_or(0.0, |_| columns[cell].missing_share(own));
+                let missing = column.missing.map_or(0.0, |_| column.missing_share(own));
                 evidence[ALONE] = self.surprise(cell, given, &self.scratch.prior, missing);
             }
             self.evidence[cell * KINDS..][..KINDS].copy_from_slice(&evidence.map(|value| value as f32));
-            if let Some(odd) = odd.as_deref_mut() {
-                odd[cell] = self.odd(cell, given);
-            }
+            self.odd[cell] = self.how_odd(cell, given);
         }
     }
 
@@ -118,10 +148,16 @@ impl<'a> View<'a> {
         &self.evidence
     }
 
+    /// How odd each cell is.
+    pub fn odd(&self) -> &[f64] {
+        &self.odd
+    }
+
     /// The score of the row that was looked at.
     pub fn score(&self) -> f64 {
-        let all = self.evidence.iter().zip(&self.cells.tails);
-        all.map(|(evidence, tail)| tail.nats(f64::from(*evidence), self.membership.calibrated)).sum()
+        let [sum, largest] = figures(&self.evidence, &self.odd, &self.cells.tails, self.membership.calibrated);
+        let [of_sum, of_largest] = &self.cells.row_tails;
+        of_sum.nats(sum) + LARGEST_COUNTS * (of_largest.nats(largest) - ONE_IN_TWENTY).max(0.0)
     }
 
     /// The probabilities of a group's categories, each that of one category where several share a place, and of what
@@ -191,7 +227,7 @@ impl<'a> View<'a> {
     }
 
     /// How odd the cell is; 0 where it is as expected.
-    fn odd(&self, cell: usize, given: Given) -> f64 {
+    fn how_odd(&self, cell: usize, given: Given) -> f64 {
         let column = &self.cells.columns[cell];
         if let Some(bins) = &column.bins {
             let (x, [low, high]) = (self.numbers[cell], bins.range(&self.scratch.mixed));

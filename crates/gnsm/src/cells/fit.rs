@@ -5,12 +5,12 @@ use rayon::prelude::*;
 use super::Cells;
 use super::bins::{Bins, tame};
 use super::column::{Column, LeftOut, MOST_SLOTS, NOTHING};
-use super::evidence::{KINDS, View};
+use super::evidence::{KINDS, View, figures};
 use super::link::Link;
 use super::neighbours::References;
 use super::pool::{Scratch, Target};
 use super::sample::{Membership, Sample};
-use super::tail::Tail;
+use super::tail::{RowTail, Tail};
 use super::weights::{HeldOut, best_share};
 use crate::columns::{Encoded, Layout};
 use crate::error::{Error, Result};
@@ -42,8 +42,9 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     let targets = (0..columns.len()).into_par_iter().map(|cell| learner.target(cell)).collect();
     let references = References::learn(layout, &columns, &sample);
     let tails = vec![Tail::default(); layout.n_cells() * KINDS];
-    let mut cells = Cells { layout: layout.clone(), limits: sample.limits, columns, targets, references, tails };
-    cells.tails = tails_of(&cells, &sample);
+    let (layout, limits, row_tails) = (layout.clone(), sample.limits, Default::default());
+    let mut cells = Cells { layout, limits, columns, targets, references, tails, row_tails };
+    (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
     Ok(cells)
 }
 
@@ -186,22 +187,28 @@ impl Learner<'_> {
     }
 }
 
-/// The tails of all kinds of evidence in all cells, each row of the sample judged without itself.
-fn tails_of(cells: &Cells, sample: &Sample) -> Vec<Tail> {
+/// The tails of all kinds of evidence in all cells and of the rows' figures, each row of the sample judged without
+/// itself.
+fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; 2]) {
     let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
     let rows = sample.rows.select(&chosen);
     let own = Membership { counted: true, calibrated: true, references: true };
-    let evidence: Vec<Vec<f32>> = super::map_rows(
+    let judged: Vec<(Vec<f32>, Vec<f64>)> = super::map_rows(
         &rows,
         || View::new(cells),
         |view, codes, numbers| {
-            view.look(codes, numbers, own, None);
-            view.evidence().to_vec()
+            view.look(codes, numbers, own);
+            (view.evidence().to_vec(), view.odd().to_vec())
         },
     );
+    let with_copies = || judged.iter().zip(sample.calibrated.iter().map(|(_, copies)| *copies));
     let tail = |kind: usize| {
-        let cells = evidence.iter().zip(&sample.calibrated).map(|(row, (_, copies))| (f64::from(row[kind]), *copies));
+        let cells = with_copies().map(|((evidence, _), copies)| (f64::from(evidence[kind]), copies));
         Tail::learn(cells.filter(|(evidence, _)| !evidence.is_nan()).collect())
     };
-    (0..cells.tails.len()).into_par_iter().map(tail).collect()
+    let tails: Vec<Tail> = (0..cells.tails.len()).into_par_iter().map(tail).collect();
+    let figures: Vec<([f64; 2], u32)> =
+        with_copies().map(|((evidence, odd), copies)| (figures(evidence, odd, &tails, true), copies)).collect();
+    let row_tail = |which: usize| RowTail::learn(figures.iter().map(|(own, copies)| (own[which], *copies)).collect());
+    (tails, [0, 1].map(row_tail))
 }

@@ -5,7 +5,8 @@
 //! `column.rs`). How often values of two columns occur together (`link.rs`) is pooled into the probability of each
 //! value a cell could have, given the rest of the row (`pool.rs`), with weights that predict held-out cells best
 //! (`weights.rs`). Neighbours speak in cells too (`neighbours.rs`). Each kind of evidence counts by how few held-out
-//! cells of its column have as much (`tail.rs`), and the score is the sum over cells and kinds (`evidence.rs`).
+//! cells of its column have as much (`tail.rs`). The score comes from the sum over cells and kinds, and from the largest
+//! cell where that one stands out (`evidence.rs`).
 //!
 //! The parts share the score out in proportion to how odd each cell is by the same probabilities; a cell that holds
 //! what was expected has none, and where all cells do, the whole score is the base.
@@ -45,7 +46,7 @@ use evidence::View;
 use neighbours::References;
 use pool::Target;
 use sample::{Limits, Membership, hash_row};
-use tail::Tail;
+use tail::{RowTail, Tail};
 
 use crate::columns::{Encoded, Layout};
 use crate::detectors::{Detector, Expected, NoSettings, Split};
@@ -66,6 +67,8 @@ pub struct Cells {
     references: References,
     /// [cells, kinds].
     tails: Vec<Tail>,
+    /// Of a row's sum and of its largest cell.
+    row_tails: [RowTail; 2],
 }
 
 impl Cells {
@@ -90,8 +93,8 @@ impl Cells {
             rows,
             || View::new(self),
             |view, codes, numbers| {
-                let mut parts = vec![0.0; n_cells];
-                view.look(codes, numbers, self.membership(codes, numbers, left_out), Some(&mut parts));
+                view.look(codes, numbers, self.membership(codes, numbers, left_out));
+                let mut parts = view.odd().to_vec();
                 let (score, total) = (view.score(), parts.iter().sum::<f64>());
                 if total > 0.0 {
                     parts.iter_mut().for_each(|part| *part *= score / total);
@@ -147,7 +150,7 @@ impl Detector for Cells {
             rows,
             || View::new(self),
             |view, codes, numbers| {
-                view.look(codes, numbers, Membership::default(), None);
+                view.look(codes, numbers, Membership::default());
                 view.score()
             },
         )
@@ -159,6 +162,17 @@ impl Detector for Cells {
 
     fn expected(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
         Some(self.expected_in(rows, asked, false))
+    }
+
+    fn category_counts(&self) -> Option<Vec<u32>> {
+        let of_group = |column: &Column| {
+            let mut counts = column.counts.clone();
+            if let Some(missing) = column.missing {
+                counts[missing as usize] = column.n_missing;
+            }
+            counts
+        };
+        Some(self.columns[self.layout.n_numbers()..].iter().flat_map(of_group).collect())
     }
 
     fn leaves_out(&self) -> bool {

@@ -12,7 +12,7 @@ use super::link::Link;
 use super::neighbours::References;
 use super::pool::Target;
 use super::sample::{Limits, MOST_REFERENCES};
-use super::tail::{TOP, Tail};
+use super::tail::{RowTail, TOP, Tail};
 use crate::columns::Layout;
 use crate::files::{Loaded, Store, Tensors};
 
@@ -73,6 +73,11 @@ impl Store for Cells {
         tensors.put("tail_at", self.tails.iter().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
         tensors.put("tail_nats", self.tails.iter().flat_map(|tail| tail.nats.iter().copied()).collect::<Vec<f64>>());
         tensors.put("tail_tops", self.tails.iter().flat_map(|tail| tail.top).collect::<Vec<f64>>());
+        tensors.put("row_tails", self.row_tails.iter().map(|tail| tail.at.len() as u32).collect());
+        let rows = || self.row_tails.iter();
+        tensors.put("row_tail_at", rows().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
+        tensors.put("row_tail_nats", rows().flat_map(|tail| tail.nats.iter().copied()).collect::<Vec<f64>>());
+        tensors.put("row_tail_tops", rows().flat_map(|tail| tail.top).collect::<Vec<f64>>());
         let Limits { counted, calibrated, references } = self.limits;
         Ok(StoredCells { limits: [counted, calibrated, references] })
     }
@@ -87,7 +92,8 @@ impl Store for Cells {
         let targets = load_targets(&columns, tensors)?;
         let references = load_references(layout, &columns, tensors)?;
         let tails = load_tails(layout, tensors)?;
-        Ok(Self { layout: layout.clone(), limits, columns, targets, references, tails })
+        let row_tails = load_row_tails(tensors)?;
+        Ok(Self { layout: layout.clone(), limits, columns, targets, references, tails, row_tails })
     }
 }
 
@@ -229,6 +235,20 @@ fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Tail>> {
         if tail.is_usable() { Ok(tail) } else { Err("the curve of a tail is not usable".into()) }
     };
     knots.into_iter().enumerate().map(tail).collect()
+}
+
+fn load_row_tails(tensors: &mut Tensors) -> Loaded<[RowTail; 2]> {
+    let lengths: Vec<u32> = tensors.take("row_tails", 2)?;
+    let knots = pieces(lengths.iter().map(|length| *length as usize));
+    let at: Vec<f64> = tensors.take("row_tail_at", end(&knots))?;
+    let nats: Vec<f64> = tensors.take("row_tail_nats", end(&knots))?;
+    let tops: Vec<f64> = tensors.take("row_tail_tops", 4)?;
+    let tail = |which: usize| {
+        let knots = knots[which].clone();
+        RowTail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: fixed(&tops[2 * which..]) }
+    };
+    let tails = [0, 1].map(tail);
+    if tails.iter().all(RowTail::is_usable) { Ok(tails) } else { Err("the curve of the rows is not usable".into()) }
 }
 
 /// Pieces of these lengths, one behind the other.

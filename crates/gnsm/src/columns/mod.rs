@@ -24,4 +24,4 @@ pub use number::{NumberFormat, parse_number};
 pub use scale::Scale;
 pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
 pub(crate) use schema::{no_such_column, plural};
-pub(crate) use spelling::nearest;
+pub(crate) use spelling::{distance, nearest};

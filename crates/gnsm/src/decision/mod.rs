@@ -1,7 +1,9 @@
-//! Turns scores into decisions: p-values and thresholds, and why a row is odd.
+//! Turns scores into decisions: p-values and thresholds, why a row is odd, and which cells are likely wrong.
 
+pub(crate) mod odd_cells;
 pub(crate) mod reason;
 mod threshold;
 
+pub use odd_cells::OddCell;
 pub use reason::{Explanation, Reason, short};
 pub use threshold::{Calibration, FdrCounter, Rule, Scored};

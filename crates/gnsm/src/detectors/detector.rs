@@ -25,6 +25,11 @@ pub trait Detector: Send + Sync {
         None
     }
 
+    /// The rows it was fitted on that have each category, [places of all groups], if the method knows.
+    fn category_counts(&self) -> Option<Vec<u32>> {
+        None
+    }
+
     /// Whether rows that it was fitted on can be judged as if it had not been: whether the two functions below say anything.
     fn leaves_out(&self) -> bool {
         false

@@ -178,7 +178,7 @@ mod tests {
     fn what_is_wrong_is_told_by_fit() -> Result<()> {
         let problem = |builder: ModelBuilder| Ok::<_, Error>(builder.fit(&table()?).expect_err("refused").to_string());
         let unknown = problem(Model::builder().method("magic").method("knn"))?;
-        assert!(unknown.starts_with("setting `method`: `magic` is not one of gnsm, "), "{unknown}");
+        assert!(unknown.starts_with("setting `method`: `magic` is not one of cells, gnsm, "), "{unknown}");
         let twice = problem(Model::builder().method("knn").numeric(["count"]).ignore(["count"]))?;
         assert!(twice.starts_with("column `count` was given two kinds"), "{twice}");
         let missing = problem(Model::builder().method("knn").label("nowhere"))?;

@@ -6,7 +6,8 @@ pub mod file;
 use std::path::{Path, PathBuf};
 
 use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, no_such_column, plural};
-use crate::decision::{Calibration, Explanation, Scored, reason};
+use crate::decision::odd_cells::Sought;
+use crate::decision::{Calibration, Explanation, OddCell, Scored, reason};
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
 use crate::method::{Fitted, Method};
@@ -73,6 +74,7 @@ impl Model {
             labelled_anomalies,
             label: options.choices.label.clone(),
             seed: options.seed,
+            fingerprint: encoded.fingerprint().to_hex().to_string(),
         };
         watcher.begin(encoder.schema(), &report);
         let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
@@ -99,6 +101,24 @@ impl Model {
         let detector = self.fitted.detector();
         let own = reason::score_and_explain(&self.encoder, detector, table, &encoded, rows, most, true);
         Ok(own.into_iter().map(|(_, explanation)| explanation).collect())
+    }
+
+    /// The cells of a whole table that are likely wrong, the surest first. At most a share `rate` of them are expected to
+    /// be right. Rows that the model learned from are judged as if it had not, where the table is the one it was fitted
+    /// on.
+    pub fn odd_cells(&self, table: &Table, rate: f64) -> Result<Vec<OddCell>> {
+        if !(rate > 0.0 && rate < 1.0) {
+            return Err(Error::config("rate", format!("{rate} is not a share between 0 and 1")));
+        }
+        let rows = self.encoder.encode_whole(table)?;
+        let left_out = rows.fingerprint().to_hex().as_str() == self.report.fingerprint;
+        let (encoder, detector) = (&self.encoder, self.fitted.detector());
+        Sought { encoder, detector, table, rows: &rows, left_out }.find(rate).ok_or_else(|| {
+            Error::fit(
+                format!("method `{}` does not tell which cells are wrong", self.method().name()),
+                "fit a model with the default method, `cells`",
+            )
+        })
     }
 
     /// Reads a model file.

@@ -26,6 +26,8 @@ pub struct FitReport {
     pub label: Option<String>,
     /// The seed.
     pub seed: u64,
+    /// A hash of the rows that were learned from, in their order.
+    pub fingerprint: String,
 }
 
 /// Refuses to train on no rows, or with no rows to validate on, which tell when to stop.

@@ -41,8 +41,8 @@ fn scores(rows: &Encoded) -> Result<[Vec<f64>; 2]> {
 fn odd_values_in_odd_company() -> Result<()> {
     let [ours, other] = scores(&company([2, 2, 0, 2, 2, 1]))?;
     let common = [0.038_459_036_085_177_756, 0.038_459_036_085_177_756, 0.032_138_157_483_204_2];
-    assert_close(&ours[..3], &common, 1e-12);
-    assert_close(&ours[12..], &[0.296_550_421_562_381_26; 2], 1e-12);
+    assert_close(&ours[..3], &common, 1e-10);
+    assert_close(&ours[12..], &[0.296_550_421_562_381_26; 2], 1e-10);
     assert!(other[0] < other[12] && other[12] < ours[12]);
     Ok(())
 }
@@ -52,7 +52,7 @@ fn odd_values_in_odd_company() -> Result<()> {
 #[test]
 fn values_on_an_island_are_not_found() -> Result<()> {
     let [ours, other] = scores(&company([2, 2, 3, 2, 2, 3]))?;
-    assert_close(&[ours[0], ours[12]], &[0.101_295_829_014_254_1, 0.099_970_552_072_924_75], 1e-12);
+    assert_close(&[ours[0], ours[12]], &[0.101_295_829_014_254_1, 0.099_970_552_072_924_75], 1e-10);
     assert!(ours[12] < ours[0] && other[12] < other[0]);
     Ok(())
 }

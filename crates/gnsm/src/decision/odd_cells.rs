@@ -1,0 +1,312 @@
+//! Which cells of a table are likely wrong, and what should stand there.
+//!
+//! In a table of patients, `city = birminghxm` is likely wrong where the rest of the row says `birmingham`. A rare name
+//! among rare names is not. So a cell is judged by how much better "somebody made a mistake here" explains what stands
+//! there than "this is how it is", the ratio r:
+//!
+//! - A category has the probability p given the rest of the row. A mistake writes something new, or a misspelling of
+//!   the expected value, with probability ½, and else another value of the column as often as that occurs: r = ½ / p or
+//!   ½ · share / p. What occurs nowhere else is new.
+//! - A number has the probability p of one at least as far out. No law of mistakes is known, so r is the largest ratio
+//!   that p allows under the usual alternatives: −1 / (e p ln p) for p < 1/e (Sellke, Bayarri and Berger, *Calibration
+//!   of p Values*, The American Statistician 2001).
+//!
+//! Let ε be the share of wrong cells in the table. A cell is then wrong with probability ε r / (1 − ε + ε r), and ε is
+//! the mean of these, found by repeating both (EM). Cells are listed, the surest first, as long as the mean
+//! probability that a listed cell is right is at most the rate that was asked for.
+//!
+//! What should stand in a new cell is chosen by probability and spelling: each letter that has to change costs e².
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::reason::{self, Reason};
+use crate::columns::{Aspect, Encoded, Encoder, Feature, Kind, UNSEEN, distance};
+use crate::detectors::{Detector, Expected};
+use crate::table::Table;
+
+/// Rows that are judged at a time: the probabilities of all their cells are held at once.
+const BLOCK: usize = 256;
+/// The probability that a mistake is something new.
+const NEW: f64 = 0.5;
+/// How sure the expected value has to be for a near spelling to count as misspelt, and how much more often it occurs.
+const SURE: f64 = 0.5;
+const MORE_OFTEN: f64 = 10.0;
+/// What a letter costs, in nats, and how many count at the most.
+const LETTER: f64 = 2.0;
+const MOST_LETTERS: usize = 4;
+/// Where the search for the share of wrong cells begins, and how often it goes on.
+const FIRST_SHARE: f64 = 0.01;
+const ROUNDS: usize = 100;
+
+/// A cell that is likely wrong.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OddCell {
+    /// The row of the table, from 0.
+    pub row: usize,
+    /// What was seen and expected, with its part of the row's score.
+    #[serde(flatten)]
+    pub reason: Reason,
+    /// The probability that the cell is wrong.
+    pub wrong: f64,
+    /// The share of the column's cells that are as odd or odder, this one included.
+    pub p_value: f64,
+    /// The value that should stand there, if it is one of the column's, with its probability.
+    pub repair: Option<(String, f64)>,
+}
+
+/// A cell that a mistake explains better.
+struct Candidate {
+    row: usize,
+    column: usize,
+    ratio: f64,
+    repair: Option<(String, f64)>,
+}
+
+/// The rows to look at, and what judges them.
+pub(crate) struct Sought<'a> {
+    pub encoder: &'a Encoder,
+    pub detector: &'a dyn Detector,
+    pub table: &'a Table,
+    pub rows: &'a Encoded,
+    /// Whether the detector learned from these rows, and is to judge each as if it had not.
+    pub left_out: bool,
+}
+
+impl Sought<'_> {
+    /// The cells that are likely wrong, the surest first; at most a share `rate` of them are expected to be right. `None`
+    /// if the method cannot say what it expected.
+    pub fn find(&self, rate: f64) -> Option<Vec<OddCell>> {
+        let counts = self.detector.category_counts()?;
+        let mut candidates = Vec::new();
+        let every: Vec<usize> = (0..self.rows.n_rows()).collect();
+        for block in every.chunks(BLOCK) {
+            self.look(block, &counts, &mut candidates)?;
+        }
+        let n_columns = self.columns().len();
+        let share = share_of_wrong(&candidates, (self.rows.n_rows() * n_columns) as f64);
+        let wrong = |ratio: f64| share * ratio / (1.0 - share + share * ratio);
+        candidates.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then((a.row, a.column).cmp(&(b.row, b.column))));
+        let mut right = 0.0;
+        let n_listed = candidates
+            .iter()
+            .enumerate()
+            .take_while(|(at, candidate)| {
+                right += 1.0 - wrong(candidate.ratio);
+                right <= rate * (at + 1) as f64
+            })
+            .count();
+        let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+        let listed = candidates.into_iter().take(n_listed).map(|candidate| {
+            let as_odd = before.entry(candidate.column).or_default();
+            *as_odd += 1;
+            let p_value = (*as_odd + 1) as f64 / (self.rows.n_rows() + 1) as f64;
+            (wrong(candidate.ratio), p_value.min(1.0), candidate)
+        });
+        Some(self.explained(listed.collect()))
+    }
+
+    /// The columns that are looked at, with their features.
+    fn columns(&self) -> BTreeMap<usize, Vec<&Feature>> {
+        let mut columns: BTreeMap<usize, Vec<&Feature>> = BTreeMap::new();
+        for feature in self.encoder.features() {
+            columns.entry(feature.column).or_default().push(feature);
+        }
+        columns
+    }
+
+    /// Adds the cells of some rows that a mistake explains better.
+    fn look(&self, block: &[usize], counts: &[u32], candidates: &mut Vec<Candidate>) -> Option<()> {
+        let rows = self.rows.select(block);
+        let left_out = if self.left_out { self.detector.split_left_out(&rows) } else { None };
+        let split = left_out.unwrap_or_else(|| self.detector.split(&rows));
+        let asked: Vec<bool> = split.parts.iter().map(|part| *part > 0.0).collect();
+        let left_out = if self.left_out { self.detector.expected_left_out(&rows, &asked) } else { None };
+        let expected = left_out.or_else(|| self.detector.expected(&rows, &asked))?;
+        if expected.seen.is_empty() {
+            return None;
+        }
+        let columns = self.columns();
+        for (at, &row) in block.iter().enumerate() {
+            let judge = Judge { sought: self, rows: &rows, at, row, expected: &expected, counts };
+            let is_odd = |cell: usize| asked[at * split.n_cells + cell];
+            for (&column, features) in &columns {
+                let odd = features.iter().filter_map(|feature| judge.feature(feature, &is_odd));
+                if let Some((ratio, repair)) = odd.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(ratio, _)| *ratio > 1.0) {
+                    candidates.push(Candidate { row, column, ratio, repair });
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The cells with their reasons.
+    fn explained(&self, listed: Vec<(f64, f64, Candidate)>) -> Vec<OddCell> {
+        let mut rows: Vec<usize> = listed.iter().map(|(_, _, candidate)| candidate.row).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let chosen = self.rows.select(&rows);
+        let explanations = reason::score_and_explain(
+            self.encoder,
+            self.detector,
+            self.table,
+            &chosen,
+            &rows,
+            usize::MAX,
+            self.left_out,
+        );
+        let names = &self.encoder.schema().columns;
+        let cell = |(wrong, p_value, candidate): (f64, f64, Candidate)| {
+            let place = rows.binary_search(&candidate.row).ok()?;
+            let name = &names[candidate.column].name;
+            let mut reason = explanations[place].1.reasons.iter().find(|reason| reason.column == *name)?.clone();
+            if let Some((value, probability)) = &candidate.repair {
+                (reason.expected, reason.probability) = (Some(value.clone()), Some(*probability));
+                reason.similar = reason.similar.filter(|similar| similar != value);
+            }
+            Some(OddCell { row: candidate.row, reason, wrong, p_value, repair: candidate.repair })
+        };
+        listed.into_iter().filter_map(cell).collect()
+    }
+}
+
+/// A row under judgement.
+struct Judge<'a> {
+    sought: &'a Sought<'a>,
+    rows: &'a Encoded,
+    at: usize,
+    row: usize,
+    expected: &'a Expected,
+    /// The training rows that have each category, [places of all groups].
+    counts: &'a [u32],
+}
+
+impl Judge<'_> {
+    /// The ratio of a feature that is odd, and what should stand in the cell.
+    fn feature(
+        &self,
+        feature: &Feature,
+        is_odd: &dyn Fn(usize) -> bool,
+    ) -> Option<(f64, Option<(String, f64)>)> {
+        let layout = self.sought.encoder.layout();
+        let (n_numbers, n_cells) = (layout.n_numbers(), layout.n_cells());
+        let seen = |cell: usize| f64::from(self.expected.seen[self.at * n_cells + cell]);
+        let number = feature.number.filter(|number| is_odd(*number)).map(|number| (ratio_of_number(seen(number)), None));
+        let cell = n_numbers + feature.group;
+        let category = is_odd(cell).then(|| self.category(feature, seen(cell)));
+        number.into_iter().chain(category).max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    fn category(&self, feature: &Feature, seen: f64) -> (f64, Option<(String, f64)>) {
+        let encoder = self.sought.encoder;
+        let layout = encoder.layout();
+        let places = layout.group(feature.group);
+        let places = places.start - layout.n_numbers()..places.end - layout.n_numbers();
+        let of_row = self.at * (layout.width() - layout.n_numbers());
+        let probabilities = &self.expected.probabilities[of_row + places.start..of_row + places.end];
+        let counts = &self.counts[places];
+        let total = counts.iter().map(|count| f64::from(*count)).sum::<f64>().max(1.0);
+        let code = self.rows.codes(self.at)[feature.group];
+        let itself = u32::from(self.sought.left_out);
+        let own = counts.get(code as usize).map_or(0, |count| count.saturating_sub(itself));
+        let is_new = code == UNSEEN || own == 0;
+        let best = probabilities.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        let text = self.text(feature);
+        let misspelt = best.is_some_and(|(best, p)| {
+            f64::from(*p) >= SURE
+                && f64::from(counts[best]) >= MORE_OFTEN * f64::from(own)
+                && text.as_deref().is_some_and(|text| is_misspelt(text, &encoder.code_name(feature, best as u32)))
+        });
+        let mistake = if is_new || misspelt { NEW } else { NEW * f64::from(own) / total };
+        let ratio = mistake / seen.max(f64::MIN_POSITIVE);
+        (ratio, self.repair(feature, code, probabilities, text.filter(|_| is_new)))
+    }
+
+    /// The text of the cell, if there is one and its values are texts.
+    fn text(&self, feature: &Feature) -> Option<String> {
+        let schema = self.sought.encoder.schema_of(feature);
+        named_values(feature, &schema.kind)?;
+        let cells = self.sought.table.column(&schema.name)?;
+        cells.values.text(self.row).map(std::borrow::Cow::into_owned)
+    }
+
+    /// The likeliest other value of a column of texts; near spellings of `text` first, if that is given.
+    fn repair(&self, feature: &Feature, own: u32, ps: &[f32], text: Option<String>) -> Option<(String, f64)> {
+        let encoder = self.sought.encoder;
+        let layout = encoder.layout();
+        let names = named_values(feature, &encoder.schema_of(feature).kind)?;
+        let start = layout.group(feature.group).start;
+        let weight = |(code, p): (usize, &f32)| {
+            let is_own = code == own as usize || layout.missing(feature.group) == Some(code as u32);
+            let is_one = names.get(code).filter(|_| layout.members(start + code) == 1 && !is_own);
+            let letters = match (&text, is_one) {
+                (_, None) => return 0.0,
+                (None, _) => 0,
+                (Some(text), Some(name)) => distance(text, name, MOST_LETTERS).unwrap_or(MOST_LETTERS),
+            };
+            f64::from(*p) * (-LETTER * letters as f64).exp()
+        };
+        let weights: Vec<f64> = ps.iter().enumerate().map(weight).collect();
+        let total: f64 = weights.iter().sum();
+        let (best, weight) = weights.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+        (*weight > 0.0).then(|| (names[best].clone(), weight / total))
+    }
+}
+
+/// The values of a column of categories, or of times of day that repeat.
+fn named_values<'a>(feature: &Feature, kind: &'a Kind) -> Option<&'a [String]> {
+    match (feature.aspect, kind) {
+        (Aspect::Value, Kind::Categorical { categories: names, .. } | Kind::Date { times: names, .. }) => Some(names),
+        _ => None,
+    }
+}
+
+/// r of a number.
+fn ratio_of_number(p: f64) -> f64 {
+    let p = p.max(f64::MIN_POSITIVE);
+    if p < (-1f64).exp() { -1.0 / (1f64.exp() * p * p.ln()) } else { 1.0 }
+}
+
+/// Whether one text is the other but for a letter in five.
+fn is_misspelt(text: &str, of: &str) -> bool {
+    let most = (text.chars().count() / 5).max(1);
+    text != of && distance(text, of, most).is_some()
+}
+
+/// The share of wrong cells, by EM; cells that are no candidates are right.
+fn share_of_wrong(candidates: &[Candidate], n_cells: f64) -> f64 {
+    let mut share = FIRST_SHARE;
+    for _ in 0..ROUNDS {
+        let wrong = |candidate: &Candidate| share * candidate.ratio / (1.0 - share + share * candidate.ratio);
+        share = (candidates.iter().map(wrong).sum::<f64>() / n_cells.max(1.0)).clamp(1e-9, 0.5);
+    }
+    share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_those_of_the_formulas() {
+        assert!((ratio_of_number(0.01) - 1.0 / (1f64.exp() * 0.01 * 100f64.ln())).abs() < 1e-9);
+        assert_eq!(ratio_of_number(0.5), 1.0);
+        assert!(ratio_of_number(0.0).is_finite());
+        assert!(is_misspelt("birminghxm", "birmingham") && !is_misspelt("birmingham", "birmingham"));
+        assert!(is_misspelt("yes", "yex") && !is_misspelt("no", "yes"));
+    }
+
+    #[test]
+    fn the_share_of_wrong_cells_is_the_most_likely_one() {
+        // 10 of 1,000 cells are a thousand times likelier by mistake, the rest cannot be mistakes.
+        let candidate = |row: usize, ratio: f64| Candidate { row, column: 0, ratio, repair: None };
+        let candidates: Vec<Candidate> = (0..10).map(|row| candidate(row, 1000.0)).collect();
+        let found = share_of_wrong(&candidates, 1000.0);
+        let likelihood = |share: f64| {
+            let odd: f64 = candidates.iter().map(|own| (1.0 - share + share * own.ratio).ln()).sum();
+            odd + 990.0 * (1.0 - share).ln()
+        };
+        assert!(likelihood(found) >= likelihood(found * 1.01) && likelihood(found) >= likelihood(found * 0.99));
+    }
+}
