@@ -3,5 +3,5 @@
 pub(crate) mod reason;
 mod threshold;
 
-pub use reason::{Explanation, Reason, short};
+pub use reason::{Explanation, Reason, short, visible};
 pub use threshold::{Calibration, FdrCounter, Rule, Scored};
