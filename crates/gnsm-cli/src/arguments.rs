@@ -1,5 +1,6 @@
 //! The command line: every command, its arguments and their help texts.
 
+use std::io::IsTerminal;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -24,7 +25,8 @@ Examples:
 
 FILE is a table: csv, tsv, jsonl, parquet, arrow or arff, as its content or its ending says.
 The text formats may be compressed (.gz, .zst, .xz). Give `-`, or no FILE, to read standard input.
-Exit codes: 0 for success, 2 for an error. With --fail-on-anomaly, 1 if a row is flagged.";
+Exit codes: 0 for success, 2 for an error, 130 if Ctrl-C or a request to terminate ended it.
+With --fail-on-anomaly or --fail-if-more-than, 1 if rows are flagged.";
 
 /// Finds odd rows in tables of categories and numbers, without labels, and says why.
 #[derive(Debug, Parser)]
@@ -84,9 +86,9 @@ pub struct DemoArguments {
 /// Arguments of `detect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-detect fits a model on FILE and scores FILE with it. The p-values compare each row with rows that were held out of \
-training, but most rows of FILE were trained on. So trust the order of the rows more than their p-values. For valid \
-p-values, use `gnsm fit` on one file and `gnsm score` on another.")]
+detect fits a model on FILE and judges each row of FILE as if it had not been there, where the method can do that. The oddest \
+rows are shown on standard output. With -o, a line for each row goes to a file as well, with the columns that `gnsm score` \
+writes. With --output-format and without -o, these lines go to standard output, and the oddest rows are not shown.")]
 pub struct DetectArguments {
     /// The table to read; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
@@ -94,15 +96,15 @@ pub struct DetectArguments {
     /// How many rows to show. Rows that are alike are shown once.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Write the scores of all rows to this file as well: csv, jsonl or parquet, by its ending.
-    #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
     /// Keep the model in this file, for `gnsm score`.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub save: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
+    /// What is written.
+    #[command(flatten)]
+    pub output: OutputArguments,
     /// What is flagged.
     #[command(flatten)]
     pub rule: RuleArguments,
@@ -141,7 +143,8 @@ pub struct ColumnsArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Training saves its state in MODEL.checkpoint as it goes. After a crash, run the same command with --resume: it continues \
-from there and ends with the same model, bit for bit. Ctrl-C ends training early and writes the best model so far.")]
+from there and ends with the same model, bit for bit. Ctrl-C, or a request to terminate, ends training early, writes the best \
+model so far and exits with code 130; with --max-seconds, where less training was asked for, with code 0.")]
 pub struct FitArguments {
     /// The table to read; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
@@ -175,6 +178,8 @@ The output has these columns:
   p_value  the share of usual rows that are at least as odd
   anomaly  1 if the row is flagged, otherwise 0
 With --explain N it also has reason_1 to reason_N, or in jsonl a list `reasons`.
+Then come the columns of --keep; the column of --id is the first of all.
+A kept column that has one of these names is called `input_` and its name.
 With --fdr, the output starts only when all rows are read, because flags depend on all p-values.")]
 pub struct ScoreArguments {
     /// A model that `gnsm fit` wrote.
@@ -183,21 +188,15 @@ pub struct ScoreArguments {
     /// The table to read; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// The file to write: csv, jsonl or parquet, by its ending [default: csv on standard output].
-    #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
-    /// The format to write, if not by the ending.
-    #[arg(long, value_name = "FORMAT")]
-    pub output_format: Option<OutputFormat>,
-    /// Add the N strongest reasons to every row. Takes about three times as long.
-    #[arg(long, value_name = "N")]
-    pub explain: Option<usize>,
     /// How many rows to score at a time. Scores do not depend on it.
     #[arg(long, value_name = "N", default_value = "8192")]
     pub batch_size: NonZeroUsize,
     /// Print a summary as JSON: to standard output with -o, otherwise to standard error.
     #[arg(long)]
     pub json: bool,
+    /// What is written.
+    #[command(flatten)]
+    pub output: OutputArguments,
     /// What is flagged.
     #[command(flatten)]
     pub rule: RuleArguments,
@@ -367,6 +366,43 @@ pub struct ManArguments {
     pub command: Option<String>,
 }
 
+/// What is written for each row, and where.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArguments {
+    /// The file to write a line for each row to: csv, jsonl, parquet or xlsx, by its ending.
+    #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// The format to write, if not by the ending [default on standard output: csv].
+    #[arg(long, value_name = "FORMAT")]
+    pub output_format: Option<OutputFormat>,
+    /// Add the N strongest reasons to every row. Takes about three times as long.
+    #[arg(long, value_name = "N")]
+    pub explain: Option<usize>,
+    /// Pass these columns of FILE through to the output, separated by commas; `all` is the whole row. In xlsx, their odd cells
+    /// are coloured.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub keep: Vec<String>,
+    /// The column that names the rows: it becomes the first of the output.
+    #[arg(long, value_name = "COLUMN")]
+    pub id: Option<String>,
+}
+
+impl OutputArguments {
+    /// The format for a file or for standard output; an error if a terminal cannot show it.
+    pub fn format(&self) -> Result<OutputFormat> {
+        let format = match (self.output_format, &self.output) {
+            (Some(format), _) => format,
+            (None, Some(path)) => OutputFormat::of_file(path)?,
+            (None, None) => OutputFormat::Csv,
+        };
+        if self.output.is_none() && format.is_binary() && std::io::stdout().is_terminal() {
+            bail!("{} is not for a terminal; write it to a file with -o", format.name());
+        }
+        Ok(format)
+    }
+}
+
 /// What is flagged as an anomaly.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flags on rows")]
@@ -384,6 +420,17 @@ pub struct RuleArguments {
     /// Exit with code 1 if a row is flagged.
     #[arg(long)]
     pub fail_on_anomaly: bool,
+    /// Exit with code 1 if more than this share of the rows is flagged, such as 0.02.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub fail_if_more_than: Option<f64>,
+}
+
+/// A share of all rows.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a number between 0 and 1, such as 0.02".into()),
+    }
 }
 
 impl RuleArguments {

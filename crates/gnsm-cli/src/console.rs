@@ -9,6 +9,8 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 
+use crate::display::{Place, plain, wrapped};
+
 /// The style of an error's first word.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// The style of a warning's first word.
@@ -34,6 +36,13 @@ impl Console {
     /// Tells a person something.
     pub fn note(self, text: impl Display) {
         if !self.quiet {
+            let _ = writeln!(anstream::stderr(), "{}", wrapped(Place::Error, &text.to_string()));
+        }
+    }
+
+    /// Tells a machine something, to the letter.
+    pub fn note_as_it_is(self, text: impl Display) {
+        if !self.quiet {
             let _ = writeln!(anstream::stderr(), "{text}");
         }
     }
@@ -55,6 +64,11 @@ pub fn print(report: &str) -> anyhow::Result<()> {
     stdout.write_all(report.as_bytes()).and_then(|()| stdout.flush()).context("standard output")
 }
 
+/// Writes a report for people to standard output. On a terminal, its lines end between words.
+pub fn print_page(report: &str) -> anyhow::Result<()> {
+    print(&wrapped(Place::Output, report))
+}
+
 /// Writes a report for machines to standard output.
 pub fn print_json(report: &serde_json::Value) -> anyhow::Result<()> {
     print(&format!("{report:#}\n"))
@@ -67,7 +81,7 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
 }
 
-/// Writes an error in one line.
+/// Writes an error, in one line unless the terminal is too narrow.
 pub fn report(error: &anyhow::Error) {
     // The library's messages hold file and cause already; those of contexts do not.
     let mut message = error.to_string();
@@ -78,6 +92,6 @@ pub fn report(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    let message = crate::display::plain(&message);
-    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
+    let message = format!("{ERROR}error:{ERROR:#} {}", plain(&message));
+    let _ = writeln!(anstream::stderr(), "{}", wrapped(Place::Error, &message));
 }

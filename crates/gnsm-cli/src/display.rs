@@ -20,10 +20,19 @@ pub fn plain(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// A cell's text: plain, and not longer than `most` characters.
-pub fn cell(text: &str, most: usize) -> String {
+/// A value as it is shown: plain, and in quotes if it has blanks at its ends or is empty.
+pub fn value(text: &str) -> String {
+    plain(&gnsm::internals::decision::visible(text))
+}
+
+/// A cell's text: plain, and on a terminal not longer than `most` characters.
+pub fn cell(place: Place, text: &str, most: usize) -> String {
+    if place.width().is_some() { cut(text, most) } else { value(text) }
+}
+
+fn cut(text: &str, most: usize) -> String {
     let start: String = text.chars().take(most).collect();
-    if start.len() == text.len() { plain(text) } else { format!("{}…", plain(&start)) }
+    if start.len() == text.len() { value(text) } else { format!("{}…", value(&start)) }
 }
 
 /// 32,950.
@@ -47,7 +56,7 @@ pub fn plural(n: u64, noun: &str) -> String {
 /// Names for a sentence: `a`, `b` and 3 more.
 pub fn names(names: &[String]) -> String {
     const MOST: usize = 10;
-    let mut text = names.iter().take(MOST).map(|name| format!("`{}`", cell(name, 60))).collect::<Vec<_>>().join(", ");
+    let mut text = names.iter().take(MOST).map(|name| format!("`{}`", plain(name))).collect::<Vec<_>>().join(", ");
     if names.len() > MOST {
         let _ = write!(text, " and {} more", count((names.len() - MOST) as u64));
     }
@@ -112,6 +121,65 @@ pub enum Place {
     Error,
 }
 
+impl Place {
+    /// How wide the terminal is; `None` if this is none.
+    pub fn width(self) -> Option<usize> {
+        let mut table = Table::new();
+        if self == Self::Error {
+            table.use_stderr();
+        }
+        // Some terminals do not know their width, and say 0.
+        table.width().map(|width| if width == 0 { 80 } else { width.into() })
+    }
+}
+
+/// Text whose lines end between words before the terminal does; as it is where there is no terminal.
+pub fn wrapped(place: Place, text: &str) -> String {
+    match place.width() {
+        Some(width) => wrapped_to(width, text),
+        None => text.to_owned(),
+    }
+}
+
+fn wrapped_to(width: usize, text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        out.push_str(&line[..indent]);
+        let mut used = indent;
+        for (position, word) in line[indent..].split(' ').enumerate() {
+            let length = shown_length(word);
+            if position > 0 && used + 1 + length > width {
+                out.push('\n');
+                out.push_str(&line[..indent]);
+                used = indent;
+            } else if position > 0 {
+                out.push(' ');
+                used += 1;
+            }
+            out.push_str(word);
+            used += length;
+        }
+        out.push_str(end);
+    }
+    out
+}
+
+/// Characters that a terminal shows: all but those that set a style.
+fn shown_length(text: &str) -> usize {
+    let mut length = 0;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == '\u{1b}' {
+            rest.by_ref().take_while(|c| !c.is_ascii_alphabetic()).for_each(drop);
+        } else {
+            length += 1;
+        }
+    }
+    length
+}
+
 /// Rows under each other without lines between, as wide as the terminal at the most, indented by two spaces.
 pub fn columns(place: Place, header: Vec<Cell>, rows: Vec<Vec<Cell>>) -> String {
     const INDENT: u16 = 2;
@@ -121,10 +189,8 @@ pub fn columns(place: Place, header: Vec<Cell>, rows: Vec<Vec<Cell>>) -> String 
         table.use_stderr();
     }
     table.enforce_styling().style_text_only();
-    if let Some(width) = table.width() {
-        // Some terminals do not know their width, and say 0.
-        let width = if width == 0 { 80 } else { width };
-        table.set_width(width.saturating_sub(INDENT).max(40));
+    if let Some(width) = place.width() {
+        table.set_width((width as u16).saturating_sub(INDENT).max(40));
     }
     if !header.is_empty() {
         table.set_header(header.into_iter().map(|name| name.add_attribute(Attribute::Dim)));
@@ -162,8 +228,20 @@ mod tests {
     #[test]
     fn text_cannot_command_a_terminal() {
         assert_eq!(plain("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\nb");
-        assert_eq!(cell("äöüß", 3), "äöü…");
-        assert_eq!(cell("äöü", 3), "äöü");
+        assert_eq!(cut("äöüß", 3), "äöü…");
+        assert_eq!(cut("äöü", 3), "äöü");
+        assert_eq!([value("a "), value(""), value("a b")], ["'a '", "''", "a b"]);
+    }
+
+    #[test]
+    fn lines_end_between_words() {
+        let text = "  where a = one, b = two\nshort\n";
+        assert_eq!(wrapped_to(12, text), "  where a =\n  one, b =\n  two\nshort\n");
+        assert_eq!(wrapped_to(80, text), text);
+        assert_eq!(wrapped_to(3, "abcdef gh"), "abcdef\ngh");
+        // A style takes no room.
+        let styled = format!("{STRONG}ab{STRONG:#} cd");
+        assert_eq!(wrapped_to(5, &styled), styled);
     }
 
     #[test]

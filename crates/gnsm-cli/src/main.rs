@@ -1,8 +1,8 @@
 //! The `gnsm` binary: arguments, progress and output around the `gnsm` library.
 //!
 //! Results go to standard output, everything else to standard error. The exit code is 0 for success and 2 after an
-//! error, which is one line. It is 1 only with `--fail-on-anomaly` if a row is flagged, and 130 if Ctrl-C ended the
-//! run.
+//! error, which is one line. It is 1 only with `--fail-on-anomaly` or `--fail-if-more-than`, if so many rows are flagged,
+//! and 130 if Ctrl-C or a request to terminate ended the run.
 
 mod arguments;
 mod commands;

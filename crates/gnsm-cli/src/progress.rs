@@ -152,13 +152,14 @@ fn is_left_out(kind: &Kind) -> bool {
 pub fn decisions(schema: &Schema, label: Option<&str>) -> String {
     let line = |column: &ColumnSchema| {
         let kind = Cell::new(kind_name(&column.kind));
-        vec![Cell::new(display::cell(&column.name, 40)), kind, Cell::new(display::cell(&column.reason, 100))]
+        vec![Cell::new(display::cell(Place::Error, &column.name, 40)), kind, Cell::new(display::plain(&column.reason))]
     };
     let few = schema.columns.len() <= LISTED_COLUMNS;
     let listed = schema.columns.iter().filter(|column| few || is_left_out(&column.kind)).take(LISTED_COLUMNS);
     let mut rows: Vec<Vec<Cell>> = listed.map(line).collect();
     if let Some(label) = label {
-        rows.push(vec![Cell::new(display::cell(label, 40)), Cell::new("label"), Cell::new("not learned from")]);
+        let name = display::cell(Place::Error, label, 40);
+        rows.push(vec![Cell::new(name), Cell::new("label"), Cell::new("not learned from")]);
     }
     let mut text = display::columns(Place::Error, left(["column", "kind", "why"]), rows);
     if !few {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Outcome, create_file, open_table};
 use crate::arguments::ColumnsArguments;
-use crate::console::{Console, print, print_json};
+use crate::console::{Console, print_json, print_page};
 use crate::progress::{decisions, kind_name};
 
 /// Runs the command.
@@ -32,7 +32,7 @@ pub fn run(arguments: &ColumnsArguments, console: Console) -> Result<Outcome> {
             .map(|column| json!({ "column": column.name, "kind": kind_name(&column.kind), "reason": column.reason }));
         print_json(&json!({ "file": table.file, "rows": table.n_rows(), "columns": columns.collect::<Vec<_>>() }))?;
     } else {
-        print(&decisions(&schema, choices.label.as_deref()))?;
+        print_page(&decisions(&schema, choices.label.as_deref()))?;
     }
     Ok(Outcome::Done)
 }

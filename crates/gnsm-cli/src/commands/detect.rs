@@ -5,16 +5,19 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell, Color};
-use gnsm::{Explanation, FdrCounter, Format, Model, Reason, Rule, Table};
+use gnsm::{Explanation, FdrCounter, Format, Model, Reason, Rule, Scored, Table};
 use serde_json::json;
 
 use super::fit::{note_ending, note_no_training, refuse_overwriting_inputs, what_to_fit};
-use super::{Outcome, create_file, flagged_text, open_table, refuse_same_file, warn_of_small_contamination};
+use super::{
+    Outcome, create_file, flagged_text, keep_columns, open_table, refuse_same_file, score, warn_of_small_contamination,
+};
 use crate::arguments::DetectArguments;
-use crate::console::{Console, print, print_json};
+use crate::console::{Console, print_json, print_page};
 use crate::display::{self, FAINT, ODD, Place, STRONG, bar, columns, count, p_value, right};
 use crate::interrupt;
-use crate::output::{Destination, OutputFormat, Record, ScoreWriter, to_json};
+use crate::output::kept::Kept;
+use crate::output::{Destination, Record, ScoreWriter, to_json};
 use crate::progress::FitWatcher;
 
 /// What is flagged unless something else is asked for: as much as possible with one false alarm in ten flags. In a table without anything
@@ -26,8 +29,10 @@ const SHOWN_REASONS: usize = 3;
 const SMALL_SHARE: f64 = 0.08;
 /// Characters of the longest bar.
 const BAR: usize = 12;
-/// Characters of the line that shows the whole row.
-const ROW_WIDTH: usize = 110;
+/// Characters of a cell that are shown on a terminal.
+const LONGEST_CELL: usize = 80;
+/// Rows that are explained at a time.
+const EXPLAINED_ROWS: usize = 1 << 16;
 /// Numbers of rows that are alike which are listed.
 const LISTED_ROWS: usize = 5;
 
@@ -40,11 +45,11 @@ pub fn run(arguments: &DetectArguments, console: Console) -> Result<Outcome> {
 pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome, Vec<usize>)> {
     let rule = arguments.rule.rule_or(DEFAULT_RULE)?;
     let (method, builder) = what_to_fit(&arguments.method, &arguments.columns)?;
-    let outputs = [arguments.output.as_deref(), arguments.save.as_deref()];
-    for output in outputs.into_iter().flatten() {
+    let output = arguments.output.output.as_deref();
+    for output in [output, arguments.save.as_deref()].into_iter().flatten() {
         refuse_overwriting_inputs(output, &arguments.file, &arguments.method, &arguments.columns)?;
     }
-    if let (Some(output), Some(save)) = (&arguments.output, &arguments.save) {
+    if let (Some(output), Some(save)) = (output, &arguments.save) {
         refuse_same_file(output, &[save])?;
         if output == save {
             bail!("-o and --save name the same file; give two");
@@ -53,10 +58,12 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     if let Some(save) = &arguments.save {
         drop(create_file(save)?);
     }
-    let writer = match arguments.output.as_deref() {
-        Some(path) => Some(ScoreWriter::new(OutputFormat::of_file(path)?, Destination::create(Some(path))?, 0)?),
-        None => None,
-    };
+    let n_reasons = arguments.output.explain.unwrap_or(0);
+    let writes = output.is_some() || arguments.output.output_format.is_some();
+    if writes && output.is_none() && arguments.json {
+        bail!("--json and --output-format both want standard output; give -o as well");
+    }
+    let mut writer = ScoreWriter::new(arguments.output.format()?, Destination::create(output)?, n_reasons);
     interrupt::stop_training(console)?;
     let mut reader = open_table(&arguments.file, &arguments.read.options())?;
     let format = reader.format();
@@ -67,89 +74,119 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     if interrupt::requested() {
         return Ok((Outcome::Interrupted, Vec::new()));
     }
+    keep_columns(&mut writer, &table, &arguments.output, console)?;
 
     if method.training().is_none() {
         note_no_training(console, method.name(), arguments.method.max_seconds, false);
     }
     let mut model = builder.watch(&mut FitWatcher::new(console)).fit(&table)?;
     note_ending(console, &model);
+    let ending = model.training().map(|(_, ending)| ending);
     if let Some(save) = &arguments.save {
         model.save(save)?;
         console.note(format_args!("wrote {}", save.display()));
     }
     warn_of_small_contamination(console, &model, rule);
-    let mut records = score(&model, &table, rule)?;
-    let flagged = records.iter().filter(|record| record.anomaly).count() as u64;
-    if let Some(mut writer) = writer {
-        writer.write(&records)?;
-        writer.finish()?;
+    let scores = model.score_own(&table)?;
+    let cutoff = cutoff(rule, &scores)?;
+    let flags: Vec<bool> = scores.iter().map(|row| rule.flags(row.score, row.p_value, cutoff)).collect();
+    let (flagged, rows) = (flags.iter().filter(|flag| **flag).count() as u64, scores.len() as u64);
+    let outcome = |console| {
+        let of_training = Outcome::of_training(ending, arguments.method.max_seconds);
+        of_training.or(Outcome::of_flagged(flagged, rows, &arguments.rule, console))
+    };
+    let kept = writer.kept().clone();
+    if writes {
+        write_all(writer, &model, &table, &scores, &flags, n_reasons)?;
+        if output.is_none() {
+            console.note(flagged_text(rule, flagged, rows));
+            return Ok((outcome(console), Vec::new()));
+        }
     }
-    let groups = oddest(&model, &table, &records, arguments.top);
+    let groups = oddest(&model, &table, &scores, arguments.top);
     let firsts: Vec<usize> = groups.iter().map(|group| group[0]).collect();
-    let n_reasons = if arguments.json { usize::MAX } else { SHOWN_REASONS };
-    let explanations = model.explain_own(&table, &firsts, n_reasons)?;
+    let n_shown =
+        if arguments.json { usize::MAX } else { arguments.output.explain.map_or(SHOWN_REASONS, |most| most.max(1)) };
+    let explanations = model.explain_own(&table, &firsts, n_shown)?;
+    let record = |row: usize, reasons: Vec<Reason>| {
+        let (Scored { score, p_value }, kept) = (scores[row], kept.values(&table, row));
+        Record { row: row as u64, score, p_value, anomaly: flags[row], reasons, kept, shares: Vec::new() }
+    };
     if arguments.json {
         let mut top = Vec::new();
         for (group, explanation) in groups.iter().zip(explanations) {
-            let record = &mut records[group[0]];
-            record.reasons = explanation.reasons;
-            let mut row = to_json(record)?;
+            let mut row = to_json(&record(group[0], explanation.reasons), &kept);
             row["line"] = json!(table.lines[group[0]]);
             row["rows_like_it"] = json!(group[1..]);
             top.push(row);
         }
-        let rows = records.len();
         print_json(&json!({ "file": table.file, "rows": rows, "flagged": flagged, "rule": rule, "top": top }))?;
     } else {
         let view = View {
             model: &model,
             table: &table,
+            kept: &kept,
+            // Who asks for a number of reasons wants to see them all.
+            least_share: if arguments.output.explain.is_some() { 0.0 } else { SMALL_SHARE },
             has_lines: matches!(format, Format::Csv | Format::Jsonl | Format::Arff),
         };
         let mut page = String::new();
         for (place, (group, explanation)) in groups.iter().zip(&explanations).enumerate() {
-            page += &view.card(place + 1, group, &records[group[0]], explanation);
+            page += &view.card(place + 1, group, &record(group[0], Vec::new()), explanation);
         }
-        page += &flagged_text(rule, flagged, records.len() as u64);
+        page += &flagged_text(rule, flagged, rows);
         page.push('\n');
-        print(&page)?;
+        print_page(&page)?;
     }
-    Ok((Outcome::of_flagged(flagged, arguments.rule.fail_on_anomaly), firsts))
+    Ok((outcome(console), firsts))
 }
 
-fn score(model: &Model, table: &Table, rule: Rule) -> Result<Vec<Record>> {
-    let scores = model.score_own(table)?;
-    let cutoff = match rule {
-        Rule::Fdr(level) => {
-            let mut counter = FdrCounter::new(level)?;
-            for scored in &scores {
-                counter.add(scored.p_value);
-            }
-            counter.cutoff()
-        }
-        _ => None,
-    };
-    let records = scores.into_iter().zip(0..).map(|(scored, row)| Record {
-        row,
-        score: scored.score,
-        p_value: scored.p_value,
-        anomaly: rule.flags(scored.score, scored.p_value, cutoff),
-        reasons: Vec::new(),
-    });
-    Ok(records.collect())
+/// The p-value up to which a false discovery rate flags.
+fn cutoff(rule: Rule, scores: &[Scored]) -> Result<Option<f64>> {
+    let Rule::Fdr(level) = rule else { return Ok(None) };
+    let mut counter = FdrCounter::new(level)?;
+    for scored in scores {
+        counter.add(scored.p_value);
+    }
+    Ok(counter.cutoff())
+}
+
+/// Writes a line for each row.
+fn write_all(
+    mut writer: ScoreWriter,
+    model: &Model,
+    table: &Table,
+    scores: &[Scored],
+    flags: &[bool],
+    n_reasons: usize,
+) -> Result<()> {
+    let most = if writer.shows_shares() { usize::MAX } else { n_reasons };
+    let all: Vec<usize> = (0..scores.len()).collect();
+    for rows in all.chunks(EXPLAINED_ROWS) {
+        let reasons = if most > 0 { model.explain_own(table, rows, most)? } else { Vec::new() };
+        let mut reasons = reasons.into_iter().map(|explanation| explanation.reasons);
+        let record = |&row: &usize| {
+            let reasons = reasons.next().unwrap_or_default();
+            let record = score::record(row as u64, scores[row], reasons, n_reasons, &writer, (table, row));
+            Record { anomaly: flags[row], ..record }
+        };
+        let records: Vec<Record> = rows.iter().map(record).collect();
+        writer.write(&records)?;
+    }
+    writer.finish()
 }
 
 /// The oddest rows, those that are alike together.
-fn oddest(model: &Model, table: &Table, records: &[Record], most: usize) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..records.len()).collect();
+fn oddest(model: &Model, table: &Table, scores: &[Scored], most: usize) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
     // Stable: among equal scores, rows keep their order.
-    order.sort_by(|&a, &b| records[b].score.total_cmp(&records[a].score));
+    order.sort_by(|&a, &b| scores[b].score.total_cmp(&scores[a].score));
     let used: Vec<_> = model.schema().used().filter_map(|column| table.column(&column.name)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut group_of: HashMap<Vec<_>, usize> = HashMap::new();
     for row in order {
         let is_full = groups.len() == most;
-        if is_full && groups.last().is_none_or(|last| records[row].score != records[last[0]].score) {
+        if is_full && groups.last().is_none_or(|last| scores[row].score != scores[last[0]].score) {
             break;
         }
         let cells: Vec<_> = used.iter().map(|column| column.values.text(row)).collect();
@@ -167,6 +204,10 @@ fn oddest(model: &Model, table: &Table, records: &[Record], most: usize) -> Vec<
 struct View<'a> {
     model: &'a Model,
     table: &'a Table,
+    /// Columns that were asked for; the one that names rows is shown.
+    kept: &'a Kept,
+    /// The share of a score below which a reason is not shown, unless it is the strongest.
+    least_share: f64,
     /// Whether the file has lines that an editor would show.
     has_lines: bool,
 }
@@ -177,10 +218,16 @@ impl View<'_> {
         let line = if self.has_lines { format!(" (line {})", self.table.lines[row]) } else { String::new() };
         let p = p_value(record.p_value);
         let flag = if record.anomaly { format!("  {ODD}flagged{ODD:#}") } else { String::new() };
+        let id = match (self.kept.columns.first(), record.kept.first()) {
+            (Some(column), Some(value)) if self.kept.has_id => {
+                format!("  {} = {}", display::plain(&column.name), display::value(&value.text()))
+            }
+            _ => String::new(),
+        };
         let mut card =
-            format!("{STRONG}{place}. row {row}{STRONG:#}{line}  score {:.2}  p-value {p}{flag}\n", record.score);
+            format!("{STRONG}{place}. row {row}{STRONG:#}{line}{id}  score {:.2}  p-value {p}{flag}\n", record.score);
         let reasons = explanation.reasons.iter().enumerate();
-        let worth = reasons.filter(|(rank, reason)| *rank == 0 || reason.share >= SMALL_SHARE);
+        let worth = reasons.filter(|(rank, reason)| *rank == 0 || reason.share >= self.least_share);
         let shown: Vec<&Reason> = worth.map(|(_, reason)| reason).collect();
         card += &columns(Place::Output, Vec::new(), shown.iter().map(|reason| line_of(reason)).collect());
         let whole = self.other_cells(row, &shown);
@@ -203,16 +250,16 @@ impl View<'_> {
         let others = used.filter(|column| !shown.iter().any(|reason| reason.column == column.name));
         let cells = others.filter_map(|column| {
             let text = self.table.column(&column.name)?.values.text(row)?;
-            Some(format!("{} = {text}", column.name))
+            Some(format!("{} = {}", display::plain(&column.name), display::cell(Place::Output, &text, LONGEST_CELL)))
         });
-        display::cell(&cells.collect::<Vec<_>>().join(", "), ROW_WIDTH)
+        cells.collect::<Vec<_>>().join(", ")
     }
 }
 
 fn line_of(reason: &Reason) -> Vec<Cell> {
     vec![
-        Cell::new(display::cell(&reason.column, 40)).add_attribute(Attribute::Bold),
-        Cell::new(display::cell(&reason.words(), 120)).fg(Color::Red),
+        Cell::new(display::cell(Place::Output, &reason.column, 40)).add_attribute(Attribute::Bold),
+        Cell::new(display::plain(&reason.words())).fg(Color::Red),
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),
     ]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Outcome, note_columns, open_table};
 use crate::arguments::ExplainArguments;
-use crate::console::{Console, print, print_json};
+use crate::console::{Console, print_json, print_page};
 use crate::display::{self, Place, STRONG, bar, left, p_value, plural, right};
 use crate::interrupt;
 
@@ -42,7 +42,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
             "reasons": explanation.reasons,
         }))?;
     } else {
-        print(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
+        print_page(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
     }
     Ok(Outcome::Done)
 }
@@ -95,11 +95,11 @@ fn page(row: &Table, number: u64, score: f64, p: f64, sum: f64, explanation: &Ex
 
 fn line(reason: &Reason) -> Vec<Cell> {
     let note = reason.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-    let saw = Cell::new(format!("{}{note}", display::cell(&reason.saw, 40)));
+    let saw = Cell::new(format!("{}{note}", display::cell(Place::Output, &reason.saw, 80)));
     vec![
-        Cell::new(display::cell(&reason.column, 40)).add_attribute(Attribute::Bold),
+        Cell::new(display::cell(Place::Output, &reason.column, 40)).add_attribute(Attribute::Bold),
         if reason.note.is_some() { saw.fg(comfy_table::Color::Red) } else { saw },
-        Cell::new(display::cell(reason.expected.as_deref().unwrap_or("-"), 40)),
+        Cell::new(display::cell(Place::Output, reason.expected.as_deref().unwrap_or("-"), 80)),
         right(reason.probability.map_or_else(|| "-".into(), |p| format!("{p:.3}"))),
         right(format!("{:.4}", reason.part)),
         right(format!("{:.0} %", 100.0 * reason.share)),

@@ -75,7 +75,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
             "seconds": taken,
         }))?;
     }
-    Ok(Outcome::Done)
+    Ok(Outcome::of_training(trained.map(|(_, ending)| ending), arguments.method.max_seconds))
 }
 
 /// The method, and all that `fit` and `detect` say about a fit alike.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::fit::{best, ending_text};
 use super::{Outcome, mask};
 use crate::arguments::InspectArguments;
-use crate::console::{print, print_json};
+use crate::console::{print_json, print_page};
 use crate::display::{self, Place, STRONG, bytes, columns, count, left, right, sparkline};
 use crate::progress::kind_name;
 use crate::settings;
@@ -43,7 +43,7 @@ pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
     if arguments.json {
         print_json(&as_json(&file, size, &model, &settings, levels.as_ref()))?;
     } else {
-        print(&page(&file, size, &model, &settings, levels.as_ref()))?;
+        print_page(&page(&file, size, &model, &settings, levels.as_ref()))?;
     }
     Ok(Outcome::Done)
 }
@@ -105,7 +105,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
                     |label| {
                         format!(
                             "{} ({} anomalies left out)",
-                            display::cell(label, 40),
+                            display::cell(Place::Output, label, 40),
                             count(report.labelled_anomalies)
                         )
                     },
@@ -214,8 +214,8 @@ fn column_line(column: &ColumnSchema) -> Vec<Cell> {
         Kind::Text { missing, .. } => with_missing("text".into(), *missing),
         Kind::Ignored => "-".into(),
     };
-    let name = Cell::new(display::cell(&column.name, 40));
-    vec![name, Cell::new(kind_name(&column.kind)), Cell::new(holds), Cell::new(display::cell(&column.reason, 100))]
+    let name = Cell::new(display::cell(Place::Output, &column.name, 40));
+    vec![name, Cell::new(kind_name(&column.kind)), Cell::new(holds), Cell::new(display::plain(&column.reason))]
 }
 
 /// Settings by their full names, as `--config` takes them.

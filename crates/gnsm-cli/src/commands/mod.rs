@@ -18,26 +18,46 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use gnsm::internals::files::AtomicFile;
-use gnsm::{ColumnReport, Model, ReadOptions, Rule, TableReader};
+use gnsm::{ColumnReport, Ending, Model, ReadOptions, Rule, Table, TableReader};
 
+use crate::arguments::{OutputArguments, RuleArguments};
 use crate::console::Console;
 use crate::display::{count, names, p_value, plural};
+use crate::output::ScoreWriter;
+use crate::output::kept::Kept;
 
 /// How a command ended, short of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// As it should.
     Done,
-    /// `--fail-on-anomaly` was given, and a row is flagged.
+    /// `--fail-on-anomaly` or `--fail-if-more-than` was given, and so many rows are flagged.
     AnomalyFound,
-    /// Ctrl-C came before there was anything to keep.
+    /// Ctrl-C or a request to terminate came before everything was done.
     Interrupted,
 }
 
 impl Outcome {
-    /// What `--fail-on-anomaly` makes of the number of flagged rows.
-    fn of_flagged(flagged: u64, fail_on_anomaly: bool) -> Self {
-        if fail_on_anomaly && flagged > 0 { Self::AnomalyFound } else { Self::Done }
+    /// What `--fail-on-anomaly` and `--fail-if-more-than` make of the number of flagged rows.
+    fn of_flagged(flagged: u64, rows: u64, rule: &RuleArguments, console: Console) -> Self {
+        if let Some(share) = rule.fail_if_more_than
+            && flagged as f64 > share * rows as f64
+        {
+            let (flagged, rows, percent) = (count(flagged), count(rows), p_value(100.0 * share));
+            console.note(format_args!("{flagged} of {rows} are more than the {percent} % of --fail-if-more-than"));
+            return Self::AnomalyFound;
+        }
+        if rule.fail_on_anomaly && flagged > 0 { Self::AnomalyFound } else { Self::Done }
+    }
+
+    /// What an end of training makes of it. Who limits the time has asked for less than a whole training.
+    fn of_training(ending: Option<Ending>, max_seconds: Option<f64>) -> Self {
+        if ending == Some(Ending::Interrupted) && max_seconds.is_none() { Self::Interrupted } else { Self::Done }
+    }
+
+    /// The first of two that is not as it should be.
+    fn or(self, other: Self) -> Self {
+        if self == Self::Done { other } else { self }
     }
 }
 
@@ -99,19 +119,49 @@ fn warn_of_small_contamination(console: Console, model: &Model, rule: Rule) {
     }
 }
 
-/// Says why a false discovery rate flagged nothing: often the calibration is too small for so many rows.
-fn note_empty_discovery(console: Console, model: &Model, rule: Rule, flagged: u64, rows: u64) {
-    if let Rule::Fdr(part) = rule
-        && flagged == 0
-    {
-        let needed = (rows as f64 * model.calibration().smallest_p() / part).ceil() as u64;
+/// The lowest p-value of a run, and how many rows have it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Lowest(Option<(f64, u64)>);
+
+impl Lowest {
+    /// Takes a row's p-value in.
+    pub fn add(&mut self, p_value: f64) {
+        self.0 = match self.0 {
+            Some((lowest, n)) if p_value == lowest => Some((lowest, n + 1)),
+            Some((lowest, n)) if p_value > lowest => Some((lowest, n)),
+            _ => Some((p_value, 1)),
+        };
+    }
+}
+
+/// Says why a false discovery rate flagged nothing: what the lowest p-value is, and what it would have to be.
+fn note_empty_discovery(console: Console, rule: Rule, flagged: u64, rows: u64, lowest: Lowest) {
+    if let (Rule::Fdr(part), 0, Lowest(Some((lowest, n)))) = (rule, flagged, lowest) {
+        let (have, many) =
+            if n == 1 { ("1 row has".into(), "1 row") } else { (format!("{} have", plural(n, "row")), "them") };
         console.note(format_args!(
-            "--fdr {part} flags nothing: {} of {} would have to be odder than each of the {} that calibrate",
-            count(needed.max(1)),
-            plural(rows, "row"),
-            count(model.calibration().rows()),
+            "a false discovery rate of {part} flags nothing: {have} the lowest p-value, {}, and to flag {many} among {} it \
+             would have to be at most {part} × {} / {} = {}",
+            p_value(lowest),
+            count(rows),
+            count(n),
+            count(rows),
+            p_value(part * n as f64 / rows as f64),
         ));
     }
+}
+
+/// Finds the columns to pass through in the first rows of a file, and tells what is not as it was asked for.
+fn keep_columns(writer: &mut ScoreWriter, table: &Table, arguments: &OutputArguments, console: Console) -> Result<()> {
+    let kept = Kept::find(table, &arguments.keep, arguments.id.as_deref(), &writer.own_names())?;
+    for (name, title) in kept.renamed() {
+        console.note(format_args!("{}: column `{name}` is called `{title}` in the output", table.file));
+    }
+    if !kept.refused.is_empty() {
+        console.warn(format_args!("{}: lists and objects are not kept: {}", table.file, names(&kept.refused)));
+    }
+    writer.keep(kept);
+    Ok(())
 }
 
 /// A p-value in short, rounded up so that it can be given back as a contamination.

@@ -1,22 +1,22 @@
 //! `gnsm score`: a score, a p-value and a flag for each row, batch by batch.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, IsTerminal, Read, Seek, Write};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gnsm::{FdrCounter, Model, Rule, Scored, Table, TableReader};
+use gnsm::{FdrCounter, Model, Reason, Rule, Scored, Table, TableReader};
 use serde_json::json;
 
 use super::{
-    Outcome, flagged_text, note_columns, note_empty_discovery, open_table, refuse_same_file,
+    Lowest, Outcome, flagged_text, keep_columns, note_columns, note_empty_discovery, open_table, refuse_same_file,
     warn_of_small_contamination,
 };
 use crate::arguments::ScoreArguments;
 use crate::console::{Console, print_json};
-use crate::display::plural;
+use crate::display::{names, plural};
 use crate::interrupt;
-use crate::output::{Destination, OutputFormat, Record, ScoreWriter};
+use crate::output::{Destination, Record, ScoreWriter, Spool};
 use crate::progress::RowCounter;
 
 /// Rows of the first batch of a file, whatever the batch size: columns are compared with the model's on it, and what
@@ -28,37 +28,33 @@ const SPOOLED_ROWS: usize = 8192;
 /// Runs the command.
 pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     let rule = arguments.rule.rule()?;
-    let output = arguments.output.as_deref();
-    let format = match (arguments.output_format, output) {
-        (Some(format), _) => format,
-        (None, Some(path)) => OutputFormat::of_file(path)?,
-        (None, None) => OutputFormat::Csv,
-    };
+    let output = arguments.output.output.as_deref();
+    let format = arguments.output.format()?;
     if let Some(path) = output {
         refuse_same_file(path, &[&arguments.model, &arguments.file])?;
     }
     let on_screen = output.is_none() && std::io::stdout().is_terminal();
-    if on_screen && format == OutputFormat::Parquet {
-        bail!("parquet is not for a terminal; write it to a file with -o");
-    }
     let model = Model::load(&arguments.model)?;
     warn_of_small_contamination(console, &model, rule);
     let mut reader = open_table(&arguments.file, &arguments.read.options())?;
     interrupt::stop_soon()?;
-    let n_reasons = arguments.explain.unwrap_or(0).min(model.encoder().features().len());
-    let writer = ScoreWriter::new(format, Destination::create(output)?, n_reasons)?;
+    let n_reasons = arguments.output.explain.unwrap_or(0).min(model.encoder().features().len());
+    let writer = ScoreWriter::new(format, Destination::create(output)?, n_reasons);
 
     let mut sink = Sink::new(rule, writer)?;
     let counter = RowCounter::new(console, on_screen);
     let is_stream = arguments.file == Path::new("-");
     let mut size = if is_stream { arguments.batch_size.get() } else { CHECKED_ROWS };
+    let mut overlooked = BTreeSet::new();
     while let Some(batch) = reader.next_batch(size)? {
         if sink.rows == 0 {
             let report = model.check(&batch)?;
             note_columns(console, &model, &batch.file, &report);
+            keep_columns(&mut sink.writer, &batch, &arguments.output, console)?;
             size = arguments.batch_size.get();
         }
-        sink.write(score(&model, &batch, n_reasons, sink.rows)?)?;
+        overlooked.extend(sink.writer.kept().overlooked(&batch));
+        sink.write(score(&model, &batch, n_reasons, &sink.writer, sink.rows)?)?;
         counter.add(batch.n_rows() as u64);
         reader.recycle(batch);
         if interrupt::requested() {
@@ -68,9 +64,13 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     if sink.rows == 0 {
         bail!("{}; give a file with rows", without_rows(&reader, &arguments.file));
     }
-    let Summary { rows, flagged } = sink.finish()?;
+    let Summary { rows, flagged, lowest } = sink.finish()?;
     drop(counter);
-    note_empty_discovery(console, &model, rule, flagged, rows);
+    note_empty_discovery(console, rule, flagged, rows, lowest);
+    if !overlooked.is_empty() {
+        let overlooked: Vec<String> = overlooked.into_iter().collect();
+        console.warn(format_args!("not kept, since the first rows do not have them: {}", names(&overlooked)));
+    }
 
     if arguments.json {
         let summary = json!({
@@ -82,23 +82,43 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         });
         match output {
             Some(_) => print_json(&summary)?,
-            None => console.note(summary),
+            None => console.note_as_it_is(summary),
         }
     } else {
         console.note(flagged_text(rule, flagged, rows));
     }
-    Ok(Outcome::of_flagged(flagged, arguments.rule.fail_on_anomaly))
+    Ok(Outcome::of_flagged(flagged, rows, &arguments.rule, console))
 }
 
 /// Records of a batch whose first row is `first_row` of the file; not yet flagged.
-fn score(model: &Model, batch: &Table, n_reasons: usize, first_row: u64) -> Result<Vec<Record>> {
-    let record = |(row, Scored { score, p_value }, reasons)| Record { row, score, p_value, anomaly: false, reasons };
-    if n_reasons == 0 {
-        let scores = (first_row..).zip(model.score(batch)?);
-        return Ok(scores.map(|(row, scored)| record((row, scored, Vec::new()))).collect());
-    }
-    let explained = (first_row..).zip(model.score_and_explain(batch, n_reasons)?);
-    Ok(explained.map(|(row, (scored, explanation))| record((row, scored, explanation.reasons))).collect())
+fn score(model: &Model, batch: &Table, n_reasons: usize, writer: &ScoreWriter, first_row: u64) -> Result<Vec<Record>> {
+    let scores: Vec<(Scored, Vec<Reason>)> = if n_reasons == 0 && !writer.shows_shares() {
+        model.score(batch)?.into_iter().map(|scored| (scored, Vec::new())).collect()
+    } else {
+        let most = if writer.shows_shares() { usize::MAX } else { n_reasons };
+        let explained = model.score_and_explain(batch, most)?;
+        explained.into_iter().map(|(scored, explanation)| (scored, explanation.reasons)).collect()
+    };
+    let scores = scores.into_iter().enumerate();
+    Ok(scores
+        .map(|(at, (scored, reasons))| record(first_row + at as u64, scored, reasons, n_reasons, writer, (batch, at)))
+        .collect())
+}
+
+/// The record of a row of a table; not yet flagged.
+pub fn record(
+    row: u64,
+    Scored { score, p_value }: Scored,
+    mut reasons: Vec<Reason>,
+    n_reasons: usize,
+    writer: &ScoreWriter,
+    (table, at): (&Table, usize),
+) -> Record {
+    let kept = writer.kept();
+    let share_of = |name: &str| reasons.iter().find(|reason| reason.column == name).map_or(0.0, |reason| reason.share);
+    let shares = kept.columns.iter().filter(|_| writer.shows_shares()).map(|column| share_of(&column.name)).collect();
+    reasons.truncate(n_reasons);
+    Record { row, score, p_value, anomaly: false, reasons, kept: kept.values(table, at), shares }
 }
 
 fn without_rows(reader: &TableReader, path: &Path) -> String {
@@ -113,6 +133,8 @@ pub struct Summary {
     pub rows: u64,
     /// Rows flagged.
     pub flagged: u64,
+    /// The lowest p-value.
+    pub lowest: Lowest,
 }
 
 /// Flags records and writes them: at once, or with a false discovery rate when all p-values are known.
@@ -120,6 +142,7 @@ pub struct Sink {
     rule: Rule,
     rows: u64,
     flagged: u64,
+    lowest: Lowest,
     writer: ScoreWriter,
     spool: Option<(FdrCounter, Spool)>,
 }
@@ -131,12 +154,13 @@ impl Sink {
             Rule::Fdr(level) => Some((FdrCounter::new(level)?, Spool::new()?)),
             _ => None,
         };
-        Ok(Self { rule, rows: 0, flagged: 0, writer, spool })
+        Ok(Self { rule, rows: 0, flagged: 0, lowest: Lowest::default(), writer, spool })
     }
 
     /// Takes the next records.
     pub fn write(&mut self, records: Vec<Record>) -> Result<()> {
         self.rows += records.len() as u64;
+        records.iter().for_each(|record| self.lowest.add(record.p_value));
         match &mut self.spool {
             None => self.pass_on(records, None),
             Some((counter, spool)) => {
@@ -162,7 +186,7 @@ impl Sink {
             }
         }
         self.writer.finish()?;
-        Ok(Summary { rows: self.rows, flagged: self.flagged })
+        Ok(Summary { rows: self.rows, flagged: self.flagged, lowest: self.lowest })
     }
 
     fn pass_on(&mut self, mut records: Vec<Record>, cutoff: Option<f64>) -> Result<()> {
@@ -171,46 +195,5 @@ impl Sink {
             self.flagged += u64::from(record.anomaly);
         }
         self.writer.write(&records)
-    }
-}
-
-/// Records on their way, in a file that has no name and vanishes with the process.
-struct Spool(BufWriter<File>);
-
-impl Spool {
-    fn new() -> Result<Self> {
-        Ok(Self(BufWriter::new(tempfile::tempfile().context("no temporary file for --fdr")?)))
-    }
-
-    fn write(&mut self, records: &[Record]) -> Result<()> {
-        for record in records {
-            let reasons = serde_json::to_vec(&record.reasons)?;
-            self.0.write_all(&record.score.to_le_bytes())?;
-            self.0.write_all(&record.p_value.to_le_bytes())?;
-            self.0.write_all(&(reasons.len() as u64).to_le_bytes())?;
-            self.0.write_all(&reasons)?;
-        }
-        Ok(())
-    }
-
-    fn read(self) -> Result<SpoolReader> {
-        let mut file = self.0.into_inner()?;
-        file.rewind()?;
-        Ok(SpoolReader(BufReader::new(file)))
-    }
-}
-
-struct SpoolReader(BufReader<File>);
-
-impl SpoolReader {
-    fn next(&mut self, row: u64) -> Result<Record> {
-        let mut eight = || {
-            let mut bytes = [0; 8];
-            self.0.read_exact(&mut bytes).map(|()| bytes)
-        };
-        let (score, p_value) = (f64::from_le_bytes(eight()?), f64::from_le_bytes(eight()?));
-        let mut reasons = vec![0; u64::from_le_bytes(eight()?) as usize];
-        self.0.read_exact(&mut reasons)?;
-        Ok(Record { row, score, p_value, anomaly: false, reasons: serde_json::from_slice(&reasons)? })
     }
 }

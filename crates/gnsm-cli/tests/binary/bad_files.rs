@@ -75,7 +75,7 @@ fn outputs_out_of_reach_are_noticed_before_the_work() {
         let error = folder.run(&[&["detect", "not-there.csv"], output].concat()).failed();
         assert!(error.starts_with("error: nowhere/"), "{error}");
     }
-    let error = folder.run(&["score", "claims.gnsm", "claims.csv", "-o", "s.xlsx"]).failed();
+    let error = folder.run(&["score", "claims.gnsm", "claims.csv", "-o", "s.doc"]).failed();
     assert!(error.contains("the ending does not tell a format"), "{error}");
 }
 

@@ -37,24 +37,26 @@ fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn ctrl_c_keeps_the_best_model_so_far() {
-    let folder = Folder::new();
-    folder.write("claims.csv", claims(0, 400));
-    folder.write("long.toml", LONG);
-    let child = folder
-        .command(&["fit", "claims.csv", "-o", "m.gnsm", "--method", "gnsm", "--config", "long.toml"])
-        .spawn()
-        .expect("started");
-    wait_for(&folder.path("m.gnsm.checkpoint"));
-    signal(&child, "-INT");
-    let output = child.wait_with_output().expect("ended");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(stderr.contains("stopping with the best model so far"), "{stderr}");
-    assert!(stderr.contains("training was interrupted after"), "{stderr}");
-    assert!(stderr.contains("--resume continues from m.gnsm.checkpoint"), "{stderr}");
-    folder.run(&["score", "m.gnsm", "claims.csv"]).succeeded();
-    assert_eq!(folder.files(), ["claims.csv", "long.toml", "m.gnsm", "m.gnsm.checkpoint", "tiny.toml"]);
+fn an_interrupted_fit_keeps_the_best_model_so_far_and_says_so() {
+    for (name, limit, code) in
+        [("-INT", &[][..], Some(130)), ("-TERM", &[], Some(130)), ("-TERM", &["--max-seconds", "600"], Some(0))]
+    {
+        let folder = Folder::new();
+        folder.write("claims.csv", claims(0, 400));
+        folder.write("long.toml", LONG);
+        let arguments = ["fit", "claims.csv", "-o", "m.gnsm", "--method", "gnsm", "--config", "long.toml"];
+        let child = folder.command(&[&arguments[..], limit].concat()).spawn().expect("started");
+        wait_for(&folder.path("m.gnsm.checkpoint"));
+        signal(&child, name);
+        let output = child.wait_with_output().expect("ended");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), code, "{name} {limit:?}: {stderr}");
+        assert!(stderr.contains("stopping with the best model so far"), "{stderr}");
+        assert!(stderr.contains("training was interrupted after"), "{stderr}");
+        assert!(stderr.contains("--resume continues from m.gnsm.checkpoint"), "{stderr}");
+        folder.run(&["score", "m.gnsm", "claims.csv"]).succeeded();
+        assert_eq!(folder.files(), ["claims.csv", "long.toml", "m.gnsm", "m.gnsm.checkpoint", "tiny.toml"]);
+    }
 }
 
 #[test]

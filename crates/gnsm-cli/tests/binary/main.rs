@@ -3,6 +3,7 @@
 mod harness;
 mod help;
 mod output;
+mod passing;
 mod streams;
 mod determinism;
 mod bad_input;

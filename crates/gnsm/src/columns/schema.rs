@@ -76,7 +76,7 @@ impl ColumnChoices {
         match self.columns.insert(column.to_owned(), kind) {
             Some(earlier) if earlier != kind => Err(Error::schema(
                 format!("column `{column}` was given two kinds"),
-                "name it in one of --categorical, --numeric, --date, --text, --id, --ignore or the schema file only",
+                "name it in one of --categorical, --numeric, --date, --text, --identifier, --ignore or the schema file only",
             )),
             _ => Ok(()),
         }

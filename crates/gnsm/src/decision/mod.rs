@@ -5,5 +5,5 @@ pub(crate) mod reason;
 mod threshold;
 
 pub use odd_cells::OddCell;
-pub use reason::{Explanation, Reason, short};
+pub use reason::{Explanation, Reason, short, visible};
 pub use threshold::{Calibration, FdrCounter, Rule, Scored};

@@ -84,7 +84,7 @@ impl fmt::Display for Reason {
 }
 
 /// A text whose blanks at its ends can be seen.
-fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     if text.trim() == text && !text.is_empty() { text.to_owned() } else { format!("'{text}'") }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::{create_file, refuse_same_file};
 use super::arguments::EvaluateArguments;
 use super::{Outcome, chart};
-use crate::console::{Console, print, print_json};
+use crate::console::{Console, print_json, print_page};
 use crate::display::{Place, STRONG, columns, count, left, plain, plural, right};
 
 /// The metric by which a mask has failed, and below what.
@@ -82,7 +82,7 @@ pub fn run(arguments: &EvaluateArguments, console: Console) -> Result<Outcome> {
     if arguments.json {
         print_json(&as_json(ranked.len(), top, &metrics, failed.as_ref()))?;
     } else {
-        print(&page(ranked.len(), top, &metrics, failed.as_ref()))?;
+        print_page(&page(ranked.len(), top, &metrics, failed.as_ref()))?;
     }
     Ok(Outcome::Done)
 }

@@ -101,5 +101,5 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
             "seconds": taken,
         }))?;
     }
-    Ok(Outcome::Done)
+    Ok(Outcome::of_training(model.detector().training().map(|(_, ending)| ending), arguments.max_seconds))
 }

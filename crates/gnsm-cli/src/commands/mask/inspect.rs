@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::inspect::{calibration_json, calibration_section, pairs, settings_section, training_section};
 use super::Outcome;
 use crate::arguments::InspectArguments;
-use crate::console::{print, print_json};
+use crate::console::{print_json, print_page};
 use crate::display::{self, STRONG, bytes, count};
 use crate::settings;
 
@@ -19,7 +19,7 @@ pub fn run(arguments: &InspectArguments, model: &MaskModel) -> Result<Outcome> {
     if arguments.json {
         print_json(&as_json(&file, size, model, &settings))?;
     } else {
-        print(&page(&file, size, model, &settings))?;
+        print_page(&page(&file, size, model, &settings))?;
     }
     Ok(Outcome::Done)
 }

@@ -12,11 +12,11 @@ use rayon::prelude::*;
 
 use super::super::refuse_same_file;
 use super::arguments::MetricsArguments;
-use super::{AT_A_TIME, Bar, Failures, Outcome, csv_cell};
+use super::{AT_A_TIME, Bar, Failures, Outcome};
 use crate::console::Console;
 use crate::display::{plural, seconds};
 use crate::interrupt;
-use crate::output::Destination;
+use crate::output::{Destination, csv_cell};
 
 /// Runs it.
 pub fn run(arguments: &MetricsArguments, console: Console) -> Result<Outcome> {

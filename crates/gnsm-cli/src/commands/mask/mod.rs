@@ -117,19 +117,3 @@ impl Drop for Bar {
         }
     }
 }
-
-/// A name as a cell of a CSV file.
-fn csv_cell(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::csv_cell;
-
-    #[test]
-    fn names_are_quoted_where_they_must_be() {
-        assert_eq!(csv_cell("2007_000033"), "2007_000033");
-        assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
-    }
-}

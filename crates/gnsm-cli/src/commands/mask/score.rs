@@ -12,11 +12,11 @@ use gnsm::{Calibration, Error, FdrCounter, Rule, Scored};
 use super::super::{p_value_above, refuse_same_file};
 use super::arguments::{FolderArguments, ScoreArguments};
 use super::overlay::overlay;
-use super::{AT_A_TIME, Bar, Failures, Outcome, csv_cell, networks};
+use super::{AT_A_TIME, Bar, Failures, Outcome, networks};
 use crate::console::Console;
 use crate::display::{count, plural};
 use crate::interrupt;
-use crate::output::Destination;
+use crate::output::{Destination, csv_cell};
 
 /// Runs it.
 pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
@@ -95,7 +95,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     };
     console.note(format_args!("{} of {} flagged ({by})", count(flagged), plural(scored.len() as u64, "mask")));
     failures.finish(names.len(), format_args!("the scores of the others are in {target}"))?;
-    Ok(Outcome::of_flagged(flagged, arguments.rule.fail_on_anomaly))
+    Ok(Outcome::of_flagged(flagged, scored.len() as u64, &arguments.rule, console))
 }
 
 fn needs_images(model: &MaskModel) -> bool {
