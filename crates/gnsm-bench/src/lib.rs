@@ -3,6 +3,7 @@
 pub mod protocol;
 mod raw;
 pub mod tabular;
+pub mod dirty;
 pub mod masks;
 pub mod planted;
 pub mod summary;

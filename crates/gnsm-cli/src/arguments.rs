@@ -238,7 +238,7 @@ pub struct RepairArguments {
     /// The table to repair; `-` is standard input.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// The file to write: csv or tsv, by its ending.
+    /// The csv file to write.
     #[arg(long, short, value_name = "OUT", required_unless_present = "dry_run", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// How sure a change has to be: a probability.
@@ -286,6 +286,19 @@ pub enum BenchCommand {
     Masks(mask::arguments::BenchMasksArguments),
     /// Test the default on ordinary tables with planted oddities: how many are found and named?
     Planted(BenchPlantedArguments),
+    /// Test the default on dirty tables whose truth is known: are wrong cells found, named and repaired?
+    Cells(BenchCellsArguments),
+}
+
+/// Arguments of `bench cells`.
+#[derive(Debug, Args)]
+pub struct BenchCellsArguments {
+    /// The folder with the tables: NAME.dirty.csv, and NAME.clean.csv with the same rows and columns.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub data: PathBuf,
+    /// The folder for the results, in cells.md.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
 }
 
 /// Arguments of `bench planted`.
@@ -386,6 +399,10 @@ pub struct OutputArguments {
     /// The column that names the rows: it becomes the first of the output.
     #[arg(long, value_name = "COLUMN")]
     pub id: Option<String>,
+    /// Write a line for each cell that is likely wrong, instead of one for each row: what was seen and expected. At most a
+    /// share --fdr of the cells are expected to be right [default: 0.1]. The whole FILE is held in memory.
+    #[arg(long)]
+    pub cells: bool,
 }
 
 impl OutputArguments {

@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use commands::{Outcome, bench, columns, completions, demo, detect, explain, fit, inspect, man, mask, score};
+use commands::{Outcome, bench, columns, completions, demo, detect, explain, fit, inspect, man, mask, repair, score};
 use console::Console;
 
 fn main() -> ExitCode {

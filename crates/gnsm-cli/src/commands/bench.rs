@@ -6,12 +6,14 @@ use std::time::Instant;
 use anyhow::{Error, Result};
 use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
-use gnsm_bench::{masks, planted, tabular};
+use gnsm_bench::{dirty, masks, planted, tabular};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
 use super::mask::networks;
-use crate::arguments::{BenchArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments};
+use crate::arguments::{
+    BenchArguments, BenchCellsArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments,
+};
 use crate::console::{self, Console};
 use crate::settings;
 
@@ -24,6 +26,7 @@ pub fn run(arguments: &BenchArguments, console: Console) -> Result<Outcome> {
         BenchCommand::Tabular(arguments) => tabular(arguments, console),
         BenchCommand::Masks(arguments) => masks(arguments, console),
         BenchCommand::Planted(arguments) => planted(arguments, console),
+        BenchCommand::Cells(arguments) => cells(arguments, console),
     }
 }
 
@@ -75,6 +78,17 @@ fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
     })?;
     let summary = arguments.out.join("summary.md");
     console::print(&std::fs::read_to_string(&summary)?)?;
+    Ok(Outcome::Done)
+}
+
+fn cells(arguments: &BenchCellsArguments, console: Console) -> Result<Outcome> {
+    dirty::run(&arguments.data, &arguments.out, &mut |line| {
+        console.note(format_args!(
+            "{:<10} cell AP {:.1}  first reason {:.1} %",
+            line.name, line.ranking[0], line.first_reason
+        ));
+    })?;
+    console::print(&std::fs::read_to_string(arguments.out.join("cells.md"))?)?;
     Ok(Outcome::Done)
 }
 

@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::fit::{note_ending, note_no_training, refuse_overwriting_inputs, what_to_fit};
 use super::{
-    Outcome, create_file, flagged_text, keep_columns, open_table, refuse_same_file, score, warn_of_small_contamination,
+    Outcome, cells, create_file, flagged_text, keep_columns, open_table, refuse_same_file, score,
+    warn_of_small_contamination,
 };
 use crate::arguments::DetectArguments;
 use crate::console::{Console, print_json, print_page};
@@ -85,6 +86,9 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     if let Some(save) = &arguments.save {
         model.save(save)?;
         console.note(format_args!("wrote {}", save.display()));
+    }
+    if arguments.output.cells {
+        return Ok((cells::write(&model, &table, &arguments.output, &arguments.rule, console)?, Vec::new()));
     }
     warn_of_small_contamination(console, &model, rule);
     let scores = model.score_own(&table)?;

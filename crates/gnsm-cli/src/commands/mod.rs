@@ -6,6 +6,7 @@ pub mod detect;
 pub mod fit;
 pub mod score;
 pub mod explain;
+pub mod cells;
 pub mod repair;
 pub mod inspect;
 pub mod mask;

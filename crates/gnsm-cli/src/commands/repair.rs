@@ -6,18 +6,18 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use gnsm::{Model, OddCell, Table, read_table_with};
+use gnsm::{Column, Model, OddCell, Table, read_table_with};
 use serde_json::json;
 
 use super::{Outcome, note_columns, refuse_same_file};
 use crate::arguments::RepairArguments;
 use crate::console::{Console, print, print_json};
 use crate::display::plural;
-use crate::output::{Destination, csv_line};
+use crate::output::{Destination, csv_cell};
 
 /// The share of listed cells that may be right. Which of them are changed is decided by `--at-least`.
 const RATE: f64 = 0.5;
-const CHANGES: [&str; 5] = ["row", "column", "from", "to", "probability"];
+const CHANGES: &str = "row,column,from,to,probability\n";
 
 /// A cell that is replaced.
 struct Change {
@@ -33,31 +33,36 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
     if !(arguments.at_least > 0.0 && arguments.at_least <= 1.0) {
         bail!("--at-least {}: give a probability above 0 and up to 1, such as 0.9", arguments.at_least);
     }
-    let written: Vec<&Path> = [&arguments.output, &arguments.changes].into_iter().flatten().map(AsRef::as_ref).collect();
+    let written: Vec<&Path> =
+        [&arguments.output, &arguments.changes].into_iter().flatten().map(AsRef::as_ref).collect();
     for (at, path) in written.iter().enumerate() {
         let mut others = vec![arguments.model.as_path(), arguments.file.as_path()];
         others.extend(&written[..at]);
         refuse_same_file(path, &others)?;
     }
-    if let Some(path) = arguments.output.as_deref().filter(|path| separator(path).is_none()) {
-        bail!("{}: repair writes .csv and .tsv; name such a file", path.display());
+    let is_csv = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    if let Some(path) = written.iter().find(|path| !is_csv(path)) {
+        bail!("{}: repair writes csv; name a file that ends in .csv", path.display());
     }
     let model = Model::load(&arguments.model)?;
     let table = read_table_with(&arguments.file, &arguments.read.options())?;
     note_columns(console, &model, &table.file, &model.check(&table)?);
-    let changes: Vec<Change> =
-        model.odd_cells(&table, RATE)?.into_iter().filter_map(|cell| change(cell, &table, arguments.at_least)).collect();
+    let changes: Vec<Change> = model
+        .odd_cells(&table, RATE)?
+        .into_iter()
+        .filter_map(|cell| change(cell, &table, arguments.at_least))
+        .collect();
     if arguments.json {
-        let list: Vec<_> = changes.iter().map(|Change { row, column, from, to, probability }| {
+        let list = changes.iter().map(|Change { row, column, from, to, probability }| {
             json!({ "row": row, "column": column, "from": from, "to": to, "probability": probability })
         });
         print_json(&json!({ "file": table.file, "rows": table.n_rows(), "changes": list.collect::<Vec<_>>() }))?;
     } else if arguments.dry_run && arguments.changes.is_none() {
-        print(&list(&changes)?)?;
+        print(&list(&changes))?;
     }
     if let Some(path) = &arguments.changes {
         let mut file = Destination::create(Some(path))?;
-        file.write_all(list(&changes)?.as_bytes())?;
+        file.write_all(list(&changes).as_bytes())?;
         file.finish()?;
     }
     match arguments.output.as_deref().filter(|_| !arguments.dry_run) {
@@ -84,36 +89,28 @@ fn change(cell: OddCell, table: &Table, at_least: f64) -> Option<Change> {
 }
 
 /// The changes as CSV.
-fn list(changes: &[Change]) -> Result<String> {
-    let mut text = csv_line(CHANGES.map(Cow::from), ',');
+fn list(changes: &[Change]) -> String {
+    let mut text = String::from(CHANGES);
     for Change { row, column, from, to, probability } in changes {
-        let cells = [row.to_string(), column.clone(), from.clone(), to.clone(), format!("{probability:.4}")];
-        text += &csv_line(cells.map(Cow::from), ',');
+        let [column, from, to] = [column, from, to].map(|text| csv_cell(text));
+        text += &format!("{row},{column},{from},{to},{probability:.4}\n");
     }
-    Ok(text)
-}
-
-/// What stands between the cells of a file of this name.
-fn separator(path: &Path) -> Option<char> {
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "csv" => Some(','),
-        "tsv" => Some('\t'),
-        _ => None,
-    }
+    text
 }
 
 fn write_table(table: &Table, changes: &[Change], path: &Path) -> Result<()> {
-    let separator = separator(path).unwrap_or(',');
     let changed: BTreeMap<(usize, &str), &str> =
         changes.iter().map(|change| ((change.row, change.column.as_str()), change.to.as_str())).collect();
     let mut file = Destination::create(Some(path))?;
-    file.write_all(csv_line(table.columns.iter().map(|column| Cow::from(&column.name)), separator).as_bytes())?;
+    let header: Vec<String> = table.columns.iter().map(|column| csv_cell(&column.name)).collect();
+    writeln!(file, "{}", header.join(","))?;
     for row in 0..table.n_rows() {
-        let cells = table.columns.iter().map(|column| match changed.get(&(row, column.name.as_str())) {
-            Some(value) => Cow::from(*value),
-            None => column.values.text(row).unwrap_or_default(),
-        });
-        file.write_all(csv_line(cells, separator).as_bytes())?;
+        let cell = |column: &Column| match changed.get(&(row, column.name.as_str())) {
+            Some(value) => csv_cell(value),
+            None => csv_cell(&column.values.text(row).unwrap_or_default()),
+        };
+        let cells: Vec<String> = table.columns.iter().map(cell).collect();
+        writeln!(file, "{}", cells.join(","))?;
     }
     file.finish()
 }

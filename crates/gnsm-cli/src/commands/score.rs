@@ -9,8 +9,8 @@ use gnsm::{FdrCounter, Model, Reason, Rule, Scored, Table, TableReader};
 use serde_json::json;
 
 use super::{
-    Lowest, Outcome, flagged_text, keep_columns, note_columns, note_empty_discovery, open_table, refuse_same_file,
-    warn_of_small_contamination,
+    Lowest, Outcome, cells, flagged_text, keep_columns, note_columns, note_empty_discovery, open_table,
+    refuse_same_file, warn_of_small_contamination,
 };
 use crate::arguments::ScoreArguments;
 use crate::console::{Console, print_json};
@@ -38,6 +38,14 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     warn_of_small_contamination(console, &model, rule);
     let mut reader = open_table(&arguments.file, &arguments.read.options())?;
     interrupt::stop_soon()?;
+    if arguments.output.cells {
+        // One batch without bound is the whole file.
+        let Some(table) = reader.next_batch(usize::MAX)? else {
+            bail!("{}; give a file with rows", without_rows(&reader, &arguments.file));
+        };
+        note_columns(console, &model, &table.file, &model.check(&table)?);
+        return cells::write(&model, &table, &arguments.output, &arguments.rule, console);
+    }
     let n_reasons = arguments.output.explain.unwrap_or(0).min(model.encoder().features().len());
     let writer = ScoreWriter::new(format, Destination::create(output)?, n_reasons);
 
