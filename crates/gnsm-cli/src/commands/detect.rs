@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell, Color};
-use gnsm::{Explanation, FdrCounter, Format, Model, Reason, Rule, Table};
+use gnsm::{Explanation, FdrCounter, Model, Reason, Rule, Table};
 use serde_json::json;
 
 use super::fit::{note_ending, note_no_training, refuse_overwriting_inputs, what_to_fit};
-use super::{Outcome, create_file, flagged_text, open_table, refuse_same_file, warn_of_small_contamination};
+use super::{Outcome, create_file, flagged_text, read_table, refuse_same_file, warn_of_small_contamination};
 use crate::arguments::DetectArguments;
 use crate::console::{Console, print, print_json};
 use crate::display::{self, FAINT, ODD, Place, STRONG, bar, columns, count, p_value, right};
@@ -39,10 +39,10 @@ pub fn run(arguments: &DetectArguments, console: Console) -> Result<Outcome> {
 /// Runs the command; also gives the first row of each group that was shown.
 pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome, Vec<usize>)> {
     let rule = arguments.rule.rule_or(DEFAULT_RULE)?;
-    let (method, builder) = what_to_fit(&arguments.method, &arguments.columns)?;
+    let (method, builder, missing) = what_to_fit(&arguments.method, &arguments.columns)?;
     let outputs = [arguments.output.as_deref(), arguments.save.as_deref()];
     for output in outputs.into_iter().flatten() {
-        refuse_overwriting_inputs(output, &arguments.file, &arguments.method, &arguments.columns)?;
+        refuse_overwriting_inputs(output, &arguments.files, &arguments.method, &arguments.columns)?;
     }
     if let (Some(output), Some(save)) = (&arguments.output, &arguments.save) {
         refuse_same_file(output, &[save])?;
@@ -58,12 +58,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
         None => None,
     };
     interrupt::stop_training(console)?;
-    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
-    let format = reader.format();
-    // One batch without bound is the whole file.
-    let Some(table) = reader.next_batch(usize::MAX)? else {
-        bail!("{}: holds no rows; give a file with rows", arguments.file.display());
-    };
+    let (table, has_lines) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     if interrupt::requested() {
         return Ok((Outcome::Interrupted, Vec::new()));
     }
@@ -95,17 +90,16 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
             record.reasons = explanation.reasons;
             let mut row = to_json(record)?;
             row["line"] = json!(table.lines[group[0]]);
+            if !table.parts.is_empty() {
+                row["file"] = json!(table.file_of(group[0]));
+            }
             row["rows_like_it"] = json!(group[1..]);
             top.push(row);
         }
         let rows = records.len();
         print_json(&json!({ "file": table.file, "rows": rows, "flagged": flagged, "rule": rule, "top": top }))?;
     } else {
-        let view = View {
-            model: &model,
-            table: &table,
-            has_lines: matches!(format, Format::Csv | Format::Jsonl | Format::Arff),
-        };
+        let view = View { model: &model, table: &table, has_lines };
         let mut page = String::new();
         for (place, (group, explanation)) in groups.iter().zip(&explanations).enumerate() {
             page += &view.card(place + 1, group, &records[group[0]], explanation);
@@ -174,7 +168,14 @@ struct View<'a> {
 impl View<'_> {
     fn card(&self, place: usize, group: &[usize], record: &Record, explanation: &Explanation) -> String {
         let row = group[0];
-        let line = if self.has_lines { format!(" (line {})", self.table.lines[row]) } else { String::new() };
+        let line = match (self.table.parts.is_empty(), self.has_lines) {
+            (true, false) => String::new(),
+            (true, true) => format!(" (line {})", self.table.lines[row]),
+            (false, _) => {
+                let word = if self.has_lines { "line" } else { "its row" };
+                format!(" ({}, {word} {})", display::plain(self.table.file_of(row)), self.table.lines[row])
+            }
+        };
         let p = p_value(record.p_value);
         let flag = if record.anomaly { format!("  {ODD}flagged{ODD:#}") } else { String::new() };
         let mut card =

@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, IsTerminal, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use gnsm::{FdrCounter, Model, Rule, Scored, Table, TableReader};
 use serde_json::json;
 
 use super::{
-    Outcome, flagged_text, note_columns, note_empty_discovery, open_table, refuse_same_file,
+    Outcome, flagged_text, note_columns, note_empty_discovery, note_reading, open_table, refuse_same_file, shown,
     warn_of_small_contamination,
 };
 use crate::arguments::ScoreArguments;
@@ -35,7 +35,8 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         (None, None) => OutputFormat::Csv,
     };
     if let Some(path) = output {
-        refuse_same_file(path, &[&arguments.model, &arguments.file])?;
+        let read: Vec<&Path> = arguments.files.iter().chain([&arguments.model]).map(PathBuf::as_path).collect();
+        refuse_same_file(path, &read)?;
     }
     let on_screen = output.is_none() && std::io::stdout().is_terminal();
     if on_screen && format == OutputFormat::Parquet {
@@ -43,14 +44,14 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     }
     let model = Model::load(&arguments.model)?;
     warn_of_small_contamination(console, &model, rule);
-    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
+    let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
     interrupt::stop_soon()?;
     let n_reasons = arguments.explain.unwrap_or(0).min(model.encoder().features().len());
     let writer = ScoreWriter::new(format, Destination::create(output)?, n_reasons)?;
 
     let mut sink = Sink::new(rule, writer)?;
     let counter = RowCounter::new(console, on_screen);
-    let is_stream = arguments.file == Path::new("-");
+    let is_stream = arguments.files.first().is_some_and(|path| path == Path::new("-"));
     let mut size = if is_stream { arguments.batch_size.get() } else { CHECKED_ROWS };
     while let Some(batch) = reader.next_batch(size)? {
         if sink.rows == 0 {
@@ -66,10 +67,11 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         }
     }
     if sink.rows == 0 {
-        bail!("{}; give a file with rows", without_rows(&reader, &arguments.file));
+        bail!("{}; give a file with rows", without_rows(&reader, &arguments.files));
     }
     let Summary { rows, flagged } = sink.finish()?;
     drop(counter);
+    note_reading(console, &reader);
     note_empty_discovery(console, &model, rule, flagged, rows);
 
     if arguments.json {
@@ -79,6 +81,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
             "rule": rule,
             "output": output.map(|path| path.display().to_string()),
             "model": model.hash(),
+            "files": reader.parts().into_iter().map(|(file, rows)| json!({ "file": file, "rows": rows })).collect::<Vec<_>>(),
         });
         match output {
             Some(_) => print_json(&summary)?,
@@ -101,10 +104,10 @@ fn score(model: &Model, batch: &Table, n_reasons: usize, first_row: u64) -> Resu
     Ok(explained.map(|(row, (scored, explanation))| record((row, scored, explanation.reasons))).collect())
 }
 
-fn without_rows(reader: &TableReader, path: &Path) -> String {
+fn without_rows(reader: &TableReader, paths: &[PathBuf]) -> String {
     let columns = reader.columns().len() as u64;
     let header = if columns > 0 { format!("a header of {} and ", plural(columns, "column")) } else { String::new() };
-    format!("{}: holds {header}no rows", path.display())
+    format!("{}: holds {header}no rows", shown(paths))
 }
 
 /// What came of a run.

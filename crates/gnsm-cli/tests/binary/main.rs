@@ -4,6 +4,7 @@ mod harness;
 mod help;
 mod output;
 mod streams;
+mod inputs;
 mod determinism;
 mod bad_input;
 mod bad_files;
