@@ -22,9 +22,9 @@ Examples:
   gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
 
-FILE is a table: csv, tsv, jsonl, parquet, arrow, arff, xlsx or ods, as its content or its ending says.
-It may be compressed (.gz, .zst, .xz) or the one file in a .zip or .tar. Several FILEs, or a folder, are
-one table: their columns must be the same. Give `-`, or no FILE, to read standard input.
+FILE is a table: csv, tsv, jsonl, parquet, arrow, arff, xlsx or ods, by its content or its ending.
+It may be compressed (.gz, .zst, .xz) or the one file in a .zip or .tar. Several FILEs or a folder
+are one table, if their columns are the same. Give `-`, or no FILE, to read standard input.
 Exit codes: 0 for success, 2 for an error. With --fail-on-anomaly, 1 if a row is flagged.";
 
 /// Finds odd rows in tables of categories and numbers, without labels, and says why.
@@ -419,7 +419,7 @@ pub enum InputFormat {
     Arff,
     /// Excel.
     Xlsx,
-    /// `OpenDocument` spreadsheet.
+    /// The spreadsheets of LibreOffice and others.
     Ods,
 }
 

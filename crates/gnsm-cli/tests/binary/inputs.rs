@@ -69,10 +69,10 @@ fn encodings_comments_and_delimiters_are_read_and_told() {
     assert!(wide.stdout == scores && wide.stderr.contains("wide.csv: read as UTF-16LE"), "{}", wide.stderr);
     assert_eq!(score(&["sep.csv"]).stdout, scores);
     assert_eq!(score(&["hash.csv", "--comment", "#"]).stdout, scores);
-    let latin = score(&["latin.csv", "--explain", "1"]);
+    let latin = score(&["latin.csv", "--explain", "4"]);
     assert!(latin.stdout.contains("Café"), "{}", latin.stdout);
     assert!(latin.stderr.contains("latin.csv: line 52 is not UTF-8 and was read as Windows-1252"), "{}", latin.stderr);
-    let named = score(&["latin.csv", "--encoding", "windows-1251", "--explain", "1"]);
+    let named = score(&["latin.csv", "--encoding", "windows-1251", "--explain", "4"]);
     assert!(named.stdout.contains("Cafй") && !named.stderr.contains("UTF-8"), "{}", named.stderr);
     let error = folder.run(&["score", "claims.gnsm", "latin.csv", "--encoding", "utf-8", "-o", "s.csv"]).failed();
     assert!(error.starts_with("error: latin.csv, line 52: holds what is not UTF-8"), "{error}");

@@ -148,7 +148,7 @@ impl ReadRows for SheetReader {
     fn next_rows(&mut self, max_rows: usize) -> Result<Option<Table>> {
         let (from, n_rows) = (self.n_given, self.table.n_rows());
         let until = from.saturating_add(max_rows).min(n_rows);
-        if from == until {
+        if from >= until {
             return Ok(None);
         }
         self.n_given = until;
