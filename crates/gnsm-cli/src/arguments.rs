@@ -23,8 +23,9 @@ Examples:
   gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
 
-FILE is a table: csv, tsv, jsonl, parquet, arrow or arff, as its content or its ending says.
-The text formats may be compressed (.gz, .zst, .xz). Give `-`, or no FILE, to read standard input.
+FILE is a table: csv, tsv, jsonl, parquet, arrow, arff, xlsx or ods, by its content or its ending.
+It may be compressed (.gz, .zst, .xz) or the one file in a .zip or .tar. Several FILEs or a folder
+are one table, if their columns are the same. Give `-`, or no FILE, to read standard input.
 Exit codes: 0 for success, 2 for an error, 130 if Ctrl-C or a request to terminate ended it.
 With --fail-on-anomaly or --fail-if-more-than, 1 if rows are flagged.";
 
@@ -90,9 +91,9 @@ detect fits a model on FILE and judges each row of FILE as if it had not been th
 rows are shown on standard output. With -o, a line for each row goes to a file as well, with the columns that `gnsm score` \
 writes. With --output-format and without -o, these lines go to standard output, and the oddest rows are not shown.")]
 pub struct DetectArguments {
-    /// The table to read; `-` is standard input.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The table to read: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
     /// How many rows to show. Rows that are alike are shown once.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
@@ -122,9 +123,9 @@ pub struct DetectArguments {
 /// Arguments of `columns`.
 #[derive(Debug, Args)]
 pub struct ColumnsArguments {
-    /// The table; `-` is standard input.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The table to read: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
     /// Write the kinds to a schema file. Edit it, and give it back with --schema.
     #[arg(long, short, value_name = "SCHEMA", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
@@ -146,9 +147,9 @@ Training saves its state in MODEL.checkpoint as it goes. After a crash, run the 
 from there and ends with the same model, bit for bit. Ctrl-C, or a request to terminate, ends training early, writes the best \
 model so far and exits with code 130; with --max-seconds, where less training was asked for, with code 0.")]
 pub struct FitArguments {
-    /// The table to read; `-` is standard input.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The table to read: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
     /// Where to write the model.
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
@@ -173,7 +174,7 @@ pub struct FitArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The output has these columns:
-  row      the number of the row, from 0
+  row      the number of the row, from 0; it goes on from file to file
   score    higher is odder
   p_value  the share of usual rows that are at least as odd
   anomaly  1 if the row is flagged, otherwise 0
@@ -185,9 +186,9 @@ pub struct ScoreArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
-    /// The table to read; `-` is standard input.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The table to read: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
     /// How many rows to score at a time. Scores do not depend on it.
     #[arg(long, value_name = "N", default_value = "8192")]
     pub batch_size: NonZeroUsize,
@@ -211,10 +212,10 @@ pub struct ExplainArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
-    /// The table to read; `-` is standard input. Reading stops at the row.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
-    /// The number of the row, from 0, as `gnsm score` writes it.
+    /// The table to read: a file, several, or a folder; `-` is standard input. Reading stops at the row.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
+    /// The number of the row, from 0, as `gnsm score` writes it. It goes on from file to file.
     #[arg(long, value_name = "N")]
     pub row: u64,
     /// Print the result as JSON.
@@ -235,9 +236,9 @@ pub struct RepairArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
-    /// The table to repair; `-` is standard input.
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The table to repair: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
     /// The csv file to write.
     #[arg(long, short, value_name = "OUT", required_unless_present = "dry_run", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
@@ -488,6 +489,16 @@ pub struct ReadArguments {
     /// The first line of the csv file is a row. The columns are then called `column_1`, `column_2` and so on.
     #[arg(long, overrides_with = "header")]
     pub no_header: bool,
+    /// Lines of the csv file that begin with this character are comments.
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    pub comment: Option<u8>,
+    /// The encoding of a text file, such as windows-1252, iso-8859-2 or shift_jis [default: UTF-8; UTF-16 is recognised,
+    /// and a line that is not UTF-8 is read as windows-1252].
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// The sheet of a spreadsheet [default: the first].
+    #[arg(long, value_name = "NAME")]
+    pub sheet: Option<String>,
 }
 
 /// The formats that are read.
@@ -505,22 +516,30 @@ pub enum InputFormat {
     Arrow,
     /// Weka's format.
     Arff,
+    /// Excel.
+    Xlsx,
+    /// The spreadsheets of LibreOffice and others.
+    Ods,
 }
 
 impl ReadArguments {
-    /// As the library takes it.
-    pub fn options(&self) -> ReadOptions {
+    /// As the library takes it, with the texts that mean "no value" if they are not the usual ones.
+    pub fn options(&self, missing: Option<Vec<String>>) -> ReadOptions {
         let format = self.format.map(|format| match format {
             InputFormat::Csv | InputFormat::Tsv => Format::Csv,
             InputFormat::Jsonl => Format::Jsonl,
             InputFormat::Parquet => Format::Parquet,
             InputFormat::Arrow => Format::Arrow,
             InputFormat::Arff => Format::Arff,
+            InputFormat::Xlsx => Format::Xlsx,
+            InputFormat::Ods => Format::Ods,
         });
         let tab = (self.format == Some(InputFormat::Tsv)).then_some(b'\t');
         let header = if self.header { Some(true) } else { self.no_header.then_some(false) };
         let mut options = ReadOptions::default();
         (options.format, options.delimiter, options.header) = (format, self.delimiter.or(tab), header);
+        (options.comment, options.missing) = (self.comment, missing);
+        (options.encoding, options.sheet) = (self.encoding.clone(), self.sheet.clone());
         options
     }
 }
@@ -569,8 +588,12 @@ pub struct ColumnArguments {
     /// Take these columns for free text. Only its length is scored.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub text: Vec<String>,
-    /// A TOML file that says what the columns are: `label = "NAME"` at the top, and under `[columns]` lines such as `NAME = "numeric"`
-    /// (or `"categorical"`, `"ignore"`).
+    /// Take these texts for missing values, separated by commas, instead of: ? - NA N/A n/a #N/A NaN nan null NULL None.
+    /// Empty cells are always missing. The model keeps the list.
+    #[arg(long, value_name = "TEXTS", value_delimiter = ',', allow_hyphen_values = true)]
+    pub missing: Option<Vec<String>>,
+    /// A TOML file that says what the columns are: `label = "NAME"` and `missing = ["NA"]` at the top, and under
+    /// `[columns]` lines such as `NAME = "numeric"` (or `"categorical"`, `"ignore"`). `gnsm columns -o` writes one.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub schema: Option<PathBuf>,
 }
@@ -600,6 +623,9 @@ impl ColumnArguments {
         }
         if self.label.is_some() {
             choices.label.clone_from(&self.label);
+        }
+        if let Some(texts) = &self.missing {
+            choices.missing = Some(texts.iter().map(|text| text.trim().to_owned()).collect());
         }
         match (&choices.label, &self.anomaly) {
             (None, Some(_)) => bail!("--anomaly needs a label column; name it with --label"),

@@ -1,10 +1,10 @@
 //! `gnsm columns`: what each column of a file is taken for, without a fit.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use gnsm::Schema;
 use serde_json::json;
 
-use super::{Outcome, create_file, open_table};
+use super::{Outcome, create_file, read_table};
 use crate::arguments::ColumnsArguments;
 use crate::console::{Console, print_json, print_page};
 use crate::progress::{decisions, kind_name};
@@ -12,11 +12,8 @@ use crate::progress::{decisions, kind_name};
 /// Runs the command.
 pub fn run(arguments: &ColumnsArguments, console: Console) -> Result<Outcome> {
     let (choices, _) = arguments.columns.choices()?;
-    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
-    // One batch without bound is the whole file.
-    let Some(table) = reader.next_batch(usize::MAX)? else {
-        bail!("{}: holds no rows; give a file with rows", arguments.file.display());
-    };
+    let options = arguments.read.options(choices.missing.clone());
+    let (table, _) = read_table(&arguments.files, &options, console)?;
     let rows: Vec<usize> = (0..table.n_rows()).collect();
     let schema = Schema::learn(&table, &rows, &choices)?;
     if let Some(path) = &arguments.output {

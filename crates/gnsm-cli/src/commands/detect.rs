@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell, Color};
-use gnsm::{Explanation, FdrCounter, Format, Model, Reason, Rule, Scored, Table};
+use gnsm::{Explanation, FdrCounter, Model, Reason, Rule, Scored, Table};
 use serde_json::json;
 
 use super::fit::{note_ending, note_no_training, refuse_overwriting_inputs, what_to_fit};
 use super::{
-    Outcome, cells, create_file, flagged_text, keep_columns, open_table, refuse_same_file, score,
+    Outcome, cells, create_file, flagged_text, keep_columns, read_table, refuse_same_file, score,
     warn_of_small_contamination,
 };
 use crate::arguments::DetectArguments;
@@ -45,10 +45,10 @@ pub fn run(arguments: &DetectArguments, console: Console) -> Result<Outcome> {
 /// Runs the command; also gives the first row of each group that was shown.
 pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome, Vec<usize>)> {
     let rule = arguments.rule.rule_or(DEFAULT_RULE)?;
-    let (method, builder) = what_to_fit(&arguments.method, &arguments.columns)?;
+    let (method, builder, missing) = what_to_fit(&arguments.method, &arguments.columns)?;
     let output = arguments.output.output.as_deref();
     for output in [output, arguments.save.as_deref()].into_iter().flatten() {
-        refuse_overwriting_inputs(output, &arguments.file, &arguments.method, &arguments.columns)?;
+        refuse_overwriting_inputs(output, &arguments.files, &arguments.method, &arguments.columns)?;
     }
     if let (Some(output), Some(save)) = (output, &arguments.save) {
         refuse_same_file(output, &[save])?;
@@ -66,12 +66,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     }
     let mut writer = ScoreWriter::new(arguments.output.format()?, Destination::create(output)?, n_reasons);
     interrupt::stop_training(console)?;
-    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
-    let format = reader.format();
-    // One batch without bound is the whole file.
-    let Some(table) = reader.next_batch(usize::MAX)? else {
-        bail!("{}: holds no rows; give a file with rows", arguments.file.display());
-    };
+    let (table, has_lines) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     if interrupt::requested() {
         return Ok((Outcome::Interrupted, Vec::new()));
     }
@@ -121,6 +116,9 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
         for (group, explanation) in groups.iter().zip(explanations) {
             let mut row = to_json(&record(group[0], explanation.reasons), &kept);
             row["line"] = json!(table.lines[group[0]]);
+            if !table.parts.is_empty() {
+                row["file"] = json!(table.file_of(group[0]));
+            }
             row["rows_like_it"] = json!(group[1..]);
             top.push(row);
         }
@@ -132,7 +130,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
             kept: &kept,
             // Who asks for a number of reasons wants to see them all.
             least_share: if arguments.output.explain.is_some() { 0.0 } else { SMALL_SHARE },
-            has_lines: matches!(format, Format::Csv | Format::Jsonl | Format::Arff),
+            has_lines,
         };
         let mut page = String::new();
         for (place, (group, explanation)) in groups.iter().zip(&explanations).enumerate() {
@@ -219,7 +217,14 @@ struct View<'a> {
 impl View<'_> {
     fn card(&self, place: usize, group: &[usize], record: &Record, explanation: &Explanation) -> String {
         let row = group[0];
-        let line = if self.has_lines { format!(" (line {})", self.table.lines[row]) } else { String::new() };
+        let line = match (self.table.parts.is_empty(), self.has_lines) {
+            (true, false) => String::new(),
+            (true, true) => format!(" (line {})", self.table.lines[row]),
+            (false, _) => {
+                let word = if self.has_lines { "line" } else { "its row" };
+                format!(" ({}, {word} {})", display::plain(self.table.file_of(row)), self.table.lines[row])
+            }
+        };
         let p = p_value(record.p_value);
         let flag = if record.anomaly { format!("  {ODD}flagged{ODD:#}") } else { String::new() };
         let id = match (self.kept.columns.first(), record.kept.first()) {

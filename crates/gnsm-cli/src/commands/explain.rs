@@ -5,7 +5,7 @@ use comfy_table::{Attribute, Cell};
 use gnsm::{Explanation, Model, Reason, Scored, Table};
 use serde_json::json;
 
-use super::{Outcome, note_columns, open_table};
+use super::{Outcome, note_columns, open_table, shown};
 use crate::arguments::ExplainArguments;
 use crate::console::{Console, print_json, print_page};
 use crate::display::{self, Place, STRONG, bar, left, p_value, plural, right};
@@ -21,7 +21,7 @@ const ROUNDING: f64 = 1e-9;
 /// Runs the command.
 pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
     let model = Model::load(&arguments.model)?;
-    let Some(row) = read_row(arguments, &model, console)? else { return Ok(Outcome::Interrupted) };
+    let Some((row, place)) = read_row(arguments, &model, console)? else { return Ok(Outcome::Interrupted) };
     let Some((Scored { score, p_value }, explanation)) = model.score_and_explain(&row, usize::MAX)?.pop() else {
         bail!("row {} could not be scored", arguments.row);
     };
@@ -31,7 +31,7 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
     }
     if arguments.json {
         print_json(&json!({
-            "file": row.file,
+            "file": row.file_of(0),
             "row": arguments.row,
             "line": row.lines.first(),
             "score": score,
@@ -42,14 +42,14 @@ pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
             "reasons": explanation.reasons,
         }))?;
     } else {
-        print_page(&page(&row, arguments.row, score, p_value, sum, &explanation))?;
+        print_page(&page(&place, arguments.row, score, p_value, sum, &explanation))?;
     }
     Ok(Outcome::Done)
 }
 
-/// A table of that row alone; `None` after Ctrl-C.
-fn read_row(arguments: &ExplainArguments, model: &Model, console: Console) -> Result<Option<Table>> {
-    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
+/// A table of that row alone, and where it stands; `None` after Ctrl-C.
+fn read_row(arguments: &ExplainArguments, model: &Model, console: Console) -> Result<Option<(Table, String)>> {
+    let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
     interrupt::stop_soon()?;
     let mut passed = 0;
     loop {
@@ -57,14 +57,24 @@ fn read_row(arguments: &ExplainArguments, model: &Model, console: Console) -> Re
         let size = if left == 0 { 1 } else { left.min(BATCH as u64) as usize };
         let Some(batch) = reader.next_batch(size)? else {
             let rows = plural(passed, "row");
-            bail!("{} has {rows}: there is no row {}, counted from 0", arguments.file.display(), arguments.row);
+            bail!("{} has {rows}: there is no row {}, counted from 0", shown(&arguments.files), arguments.row);
         };
         if passed == 0 {
             let report = model.check(&batch)?;
             note_columns(console, model, &batch.file, &report);
         }
         if left == 0 {
-            return Ok(Some(batch));
+            for note in reader.notes() {
+                console.note(display::plain(&note));
+            }
+            let file = display::plain(batch.file_of(0));
+            // Of several files, the number of the row is not that of the row in its file.
+            let place = match (reader.parts().is_empty(), reader.format().has_lines(), batch.lines.first()) {
+                (false, true, Some(line)) => format!("{file}, line {line}"),
+                (false, false, Some(row)) => format!("{file}, row {row} from 1"),
+                _ => file,
+            };
+            return Ok(Some((batch, place)));
         }
         passed += batch.n_rows() as u64;
         if interrupt::requested() {
@@ -73,9 +83,8 @@ fn read_row(arguments: &ExplainArguments, model: &Model, console: Console) -> Re
     }
 }
 
-fn page(row: &Table, number: u64, score: f64, p: f64, sum: f64, explanation: &Explanation) -> String {
-    let file = display::plain(&row.file);
-    let mut page = format!("{STRONG}row {number}{STRONG:#} of {file}: score {score:.4}, p-value {}\n\n", p_value(p));
+fn page(place: &str, number: u64, score: f64, p: f64, sum: f64, explanation: &Explanation) -> String {
+    let mut page = format!("{STRONG}row {number}{STRONG:#} of {place}: score {score:.4}, p-value {}\n\n", p_value(p));
     let mut rows: Vec<Vec<Cell>> = explanation.reasons.iter().map(line).collect();
     let total = |name: &str, value: f64| {
         vec![

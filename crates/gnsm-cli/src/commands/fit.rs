@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
-use gnsm::{CurvePoint, Ending, Method, Model, ModelBuilder, ReadOptions, Table};
+use anyhow::Result;
+use gnsm::{CurvePoint, Ending, Method, Model, ModelBuilder};
 use serde_json::json;
 
-use super::{Outcome, create_file, open_table, refuse_same_file};
+use super::{Outcome, create_file, read_table, refuse_same_file};
 use crate::arguments::{ColumnArguments, FitArguments, MethodArguments};
 use crate::console::{Console, print_json};
 use crate::display::{bytes, count, plural, seconds};
@@ -18,8 +18,8 @@ use crate::{interrupt, settings};
 pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let start = Instant::now();
     let model_path = arguments.output.as_path();
-    let (method, mut builder) = what_to_fit(&arguments.method, &arguments.columns)?;
-    refuse_overwriting_inputs(model_path, &arguments.file, &arguments.method, &arguments.columns)?;
+    let (method, mut builder, missing) = what_to_fit(&arguments.method, &arguments.columns)?;
+    refuse_overwriting_inputs(model_path, &arguments.files, &arguments.method, &arguments.columns)?;
     // Better now than after an hour of training.
     drop(create_file(model_path)?);
     let checkpoint = method.training().and_then(|_| checkpoint_of(model_path));
@@ -28,7 +28,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     }
     note_checkpoint(console, checkpoint.as_deref(), arguments.resume);
     interrupt::stop_training(console)?;
-    let table = read(&arguments.file, &arguments.read.options())?;
+    let (table, _) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     if interrupt::requested() {
         return Ok(Outcome::Interrupted);
     }
@@ -78,34 +78,29 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     Ok(Outcome::of_training(trained.map(|(_, ending)| ending), arguments.method.max_seconds))
 }
 
-/// The method, and all that `fit` and `detect` say about a fit alike.
-pub fn what_to_fit(arguments: &MethodArguments, columns: &ColumnArguments) -> Result<(Method, ModelBuilder<'static>)> {
+/// The method, all that `fit` and `detect` say about a fit alike, and the texts that mean "no value".
+pub fn what_to_fit(
+    arguments: &MethodArguments,
+    columns: &ColumnArguments,
+) -> Result<(Method, ModelBuilder<'static>, Option<Vec<String>>)> {
     let (choices, anomaly) = columns.choices()?;
+    let missing = choices.missing.clone();
     let method = settings::method(arguments)?;
     let builder = Model::builder().settings(method.clone()).seed(arguments.seed);
     let builder = builder.max_seconds(arguments.max_seconds).columns(choices);
-    Ok((method, if let Some(value) = anomaly { builder.anomaly(value) } else { builder }))
+    Ok((method, if let Some(value) = anomaly { builder.anomaly(value) } else { builder }, missing))
 }
 
 /// Refuses an output that is one of the files this command reads.
 pub fn refuse_overwriting_inputs(
     output: &Path,
-    file: &Path,
+    files: &[PathBuf],
     method: &MethodArguments,
     columns: &ColumnArguments,
 ) -> Result<()> {
-    let read: Vec<&Path> =
-        [Some(file), method.config.as_deref(), columns.schema.as_deref()].into_iter().flatten().collect();
+    let settings = [method.config.as_deref(), columns.schema.as_deref()].into_iter().flatten();
+    let read: Vec<&Path> = files.iter().map(PathBuf::as_path).chain(settings).collect();
     refuse_same_file(output, &read)
-}
-
-/// The whole file.
-pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    // One batch without bound is the whole file.
-    match open_table(path, options)?.next_batch(usize::MAX)? {
-        Some(table) => Ok(table),
-        None => bail!("{}: holds no rows; give a file with rows", path.display()),
-    }
 }
 
 /// Says so if a time limit has nothing to limit, or there is nothing to continue.

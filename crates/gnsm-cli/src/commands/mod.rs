@@ -15,7 +15,7 @@ pub mod completions;
 pub mod man;
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use gnsm::internals::files::AtomicFile;
@@ -23,9 +23,12 @@ use gnsm::{ColumnReport, Ending, Model, ReadOptions, Rule, Table, TableReader};
 
 use crate::arguments::{OutputArguments, RuleArguments};
 use crate::console::Console;
-use crate::display::{count, names, p_value, plural};
+use crate::display::{count, names, p_value, plain, plural};
 use crate::output::ScoreWriter;
 use crate::output::kept::Kept;
+
+/// Files whose rows are told apart in a note.
+const MOST_PARTS: usize = 10;
 
 /// How a command ended, short of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +66,58 @@ impl Outcome {
 }
 
 /// Opens a table; nobody waits for a person to type one in.
-fn open_table(path: &Path, options: &ReadOptions) -> Result<TableReader> {
-    if path == Path::new("-") && std::io::stdin().is_terminal() {
+fn open_table(paths: &[PathBuf], options: &ReadOptions) -> Result<TableReader> {
+    let n_streams = paths.iter().filter(|path| *path == Path::new("-")).count();
+    if n_streams > 0 && std::io::stdin().is_terminal() {
         bail!("there is no FILE, and standard input is a terminal; name a file, or pipe a table in");
     }
-    Ok(TableReader::open(path, options)?)
+    if n_streams > 1 {
+        bail!("`-` is named twice, and standard input can be read once");
+    }
+    Ok(TableReader::open_all(paths, options)?)
+}
+
+/// All rows of a table, and whether they stand on lines.
+fn read_table(paths: &[PathBuf], options: &ReadOptions, console: Console) -> Result<(Table, bool)> {
+    let mut reader = open_table(paths, options)?;
+    // One batch without bound is all there is.
+    let table = reader.next_batch(usize::MAX)?;
+    note_reading(console, &reader);
+    match table {
+        Some(table) => Ok((table, reader.format().has_lines())),
+        None => bail!("{}: holds no rows; give a file with rows", shown(paths)),
+    }
+}
+
+/// The inputs of a command in a message.
+fn shown(paths: &[PathBuf]) -> String {
+    let first = paths.first().map_or_else(String::new, |path| path.display().to_string());
+    match paths.len() {
+        0 | 1 => first,
+        n => format!("{first} and {} more", n - 1),
+    }
+}
+
+/// Tells what was noticed while a table was read: an encoding, a sheet, and which rows are of which file.
+fn note_reading(console: Console, reader: &TableReader) {
+    for note in reader.notes() {
+        console.note(plain(&note));
+    }
+    let parts = reader.parts();
+    let mut first = 0;
+    let ranges = parts.iter().filter(|(_, rows)| *rows > 0).map(|(file, rows)| {
+        first += rows;
+        format!("{} to {} of {}", count(first - rows), count(first - 1), plain(file))
+    });
+    let ranges: Vec<String> = ranges.collect();
+    match ranges.len() {
+        0 => {}
+        n if n > MOST_PARTS => {
+            let (head, last) = (ranges[..MOST_PARTS - 1].join(", "), &ranges[n - 1]);
+            console.note(format_args!("rows {head}, …, {last}"));
+        }
+        _ => console.note(format_args!("rows {}", ranges.join(", "))),
+    }
 }
 
 /// Starts to write the file at `path`.

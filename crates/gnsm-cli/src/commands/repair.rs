@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use gnsm::{Column, Model, OddCell, Table, read_table_with};
+use gnsm::{Column, Model, OddCell, Table};
 use serde_json::json;
 
-use super::{Outcome, note_columns, refuse_same_file};
+use super::{Outcome, note_columns, read_table, refuse_same_file};
 use crate::arguments::RepairArguments;
 use crate::console::{Console, print, print_json};
 use crate::display::plural;
@@ -36,7 +36,8 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
     let written: Vec<&Path> =
         [&arguments.output, &arguments.changes].into_iter().flatten().map(AsRef::as_ref).collect();
     for (at, path) in written.iter().enumerate() {
-        let mut others = vec![arguments.model.as_path(), arguments.file.as_path()];
+        let mut others: Vec<&Path> = arguments.files.iter().map(AsRef::as_ref).collect();
+        others.push(&arguments.model);
         others.extend(&written[..at]);
         refuse_same_file(path, &others)?;
     }
@@ -45,7 +46,8 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
         bail!("{}: repair writes csv; name a file that ends in .csv", path.display());
     }
     let model = Model::load(&arguments.model)?;
-    let table = read_table_with(&arguments.file, &arguments.read.options())?;
+    let missing = Some(model.schema().missing.clone());
+    let (table, _) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     note_columns(console, &model, &table.file, &model.check(&table)?);
     let changes: Vec<Change> = model
         .odd_cells(&table, RATE)?

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use gnsm::{FdrCounter, Model, Reason, Rule, Scored, Table, TableReader};
 use serde_json::json;
 
 use super::{
-    Lowest, Outcome, cells, flagged_text, keep_columns, note_columns, note_empty_discovery, open_table,
-    refuse_same_file, warn_of_small_contamination,
+    Lowest, Outcome, cells, flagged_text, keep_columns, note_columns, note_empty_discovery, note_reading, open_table,
+    refuse_same_file, shown, warn_of_small_contamination,
 };
 use crate::arguments::ScoreArguments;
 use crate::console::{Console, print_json};
@@ -31,18 +31,20 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     let output = arguments.output.output.as_deref();
     let format = arguments.output.format()?;
     if let Some(path) = output {
-        refuse_same_file(path, &[&arguments.model, &arguments.file])?;
+        let read: Vec<&Path> = arguments.files.iter().chain([&arguments.model]).map(PathBuf::as_path).collect();
+        refuse_same_file(path, &read)?;
     }
     let on_screen = output.is_none() && std::io::stdout().is_terminal();
     let model = Model::load(&arguments.model)?;
     warn_of_small_contamination(console, &model, rule);
-    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
+    let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
     interrupt::stop_soon()?;
     if arguments.output.cells {
         // One batch without bound is the whole file.
         let Some(table) = reader.next_batch(usize::MAX)? else {
-            bail!("{}; give a file with rows", without_rows(&reader, &arguments.file));
+            bail!("{}; give a file with rows", without_rows(&reader, &arguments.files));
         };
+        note_reading(console, &reader);
         note_columns(console, &model, &table.file, &model.check(&table)?);
         return cells::write(&model, &table, &arguments.output, &arguments.rule, console);
     }
@@ -51,7 +53,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
 
     let mut sink = Sink::new(rule, writer)?;
     let counter = RowCounter::new(console, on_screen);
-    let is_stream = arguments.file == Path::new("-");
+    let is_stream = arguments.files.first().is_some_and(|path| path == Path::new("-"));
     let mut size = if is_stream { arguments.batch_size.get() } else { CHECKED_ROWS };
     let mut overlooked = BTreeSet::new();
     while let Some(batch) = reader.next_batch(size)? {
@@ -70,10 +72,11 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         }
     }
     if sink.rows == 0 {
-        bail!("{}; give a file with rows", without_rows(&reader, &arguments.file));
+        bail!("{}; give a file with rows", without_rows(&reader, &arguments.files));
     }
     let Summary { rows, flagged, lowest } = sink.finish()?;
     drop(counter);
+    note_reading(console, &reader);
     note_empty_discovery(console, rule, flagged, rows, lowest);
     if !overlooked.is_empty() {
         let overlooked: Vec<String> = overlooked.into_iter().collect();
@@ -87,6 +90,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
             "rule": rule,
             "output": output.map(|path| path.display().to_string()),
             "model": model.hash(),
+            "files": reader.parts().into_iter().map(|(file, rows)| json!({ "file": file, "rows": rows })).collect::<Vec<_>>(),
         });
         match output {
             Some(_) => print_json(&summary)?,
@@ -129,10 +133,10 @@ pub fn record(
     Record { row, score, p_value, anomaly: false, reasons, kept: kept.values(table, at), shares }
 }
 
-fn without_rows(reader: &TableReader, path: &Path) -> String {
+fn without_rows(reader: &TableReader, paths: &[PathBuf]) -> String {
     let columns = reader.columns().len() as u64;
     let header = if columns > 0 { format!("a header of {} and ", plural(columns, "column")) } else { String::new() };
-    format!("{}: holds {header}no rows", path.display())
+    format!("{}: holds {header}no rows", shown(paths))
 }
 
 /// What came of a run.

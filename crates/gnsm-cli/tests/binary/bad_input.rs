@@ -28,7 +28,7 @@ fn broken_tables_are_refused_with_a_reason() {
         ("empty.csv", Vec::new()),
         ("header-only.csv", HEADER.as_bytes().to_vec()),
         ("ragged.csv", (claims(0, 50) + "Sales,Meals\n").into_bytes()),
-        ("not-text.csv", [claims(0, 50).as_bytes(), b"Sal\xff\xfees,Meals,Mon,3.00\n"].concat()),
+        ("not-text.csv", [claims(0, 50).as_bytes(), b"Sal\x81es,Meals,Mon,3.00\n"].concat()),
         ("unclosed.csv", (claims(0, 50) + "\"Sales,Meals,Mon,3.00\n").into_bytes()),
         ("twice.csv", claims(0, 50).replacen("weekday", "category", 1).into_bytes()),
         ("cut.jsonl", b"{\"department\": \"Sales\"}\n{\"department\": ".to_vec()),

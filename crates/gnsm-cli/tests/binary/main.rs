@@ -5,6 +5,7 @@ mod help;
 mod output;
 mod passing;
 mod streams;
+mod inputs;
 mod determinism;
 mod bad_input;
 mod bad_files;

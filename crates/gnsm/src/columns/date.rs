@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::table::civil_of_days;
+use crate::table::{civil_of_days, days_of};
 
 /// Seconds of a day.
 pub const DAY: f64 = 86_400.0;
@@ -48,8 +48,6 @@ pub struct Moment {
     pub has_time: bool,
 }
 
-/// Years that dates may have; what lies outside is no date.
-const YEARS: std::ops::RangeInclusive<i64> = 1000..=2999;
 /// Seconds since 1970 that a column of counts must lie between to be one of dates: 2000 to 2040.
 pub const EPOCH: std::ops::Range<f64> = 946_684_800.0..2_208_988_800.0;
 
@@ -260,27 +258,6 @@ fn split_zone(text: &str) -> Option<(&str, f64)> {
     };
     let seconds = hours * 3600.0 + minutes * 60.0;
     Some((clock, if ahead { -seconds } else { seconds }))
-}
-
-/// Days since 1970-01-01 in the Gregorian calendar (Howard Hinnant, *chrono-Compatible Low-Level Date Algorithms*); `None` if there is no such day.
-pub fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let last = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !YEARS.contains(&year) || !(1..=last).contains(&day) {
-        return None;
-    }
-    // Years begin in March here, so that the day that comes and goes is the last one.
-    let y = if month <= 2 { year - 1 } else { year };
-    let era = y.div_euclid(400);
-    let year_of_era = y.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * 146_097 + day_of_era - 719_468)
 }
 
 impl Moment {

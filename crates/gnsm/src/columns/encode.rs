@@ -25,7 +25,7 @@ use super::number::parse_number;
 use super::schema::{ColumnSchema, Kind, Schema, list};
 use super::spelling::{loose_shape, shape};
 use crate::error::{Error, Result};
-use crate::table::{Column, Table, Values, is_missing};
+use crate::table::{Column, Table, Values};
 
 /// Rows that one thread puts together at a time.
 const PIECE: usize = 4096;
@@ -333,7 +333,7 @@ impl Encoder {
             (Aspect::Value, Parsed::Named { codes, translated, .. }) => {
                 translated.get(codes[row] as usize).copied().unwrap_or(feature.missing)
             }
-            (Aspect::Value, Parsed::Words(Values::Text(cells))) if is_missing(cells.get(row)) => feature.missing,
+            (Aspect::Value, Parsed::Words(Values::Text(cells))) if cells.is_missing(row) => feature.missing,
             (Aspect::Value, Parsed::Words(Values::Text(cells))) => self.code_of(feature, cells.get(row)),
             (Aspect::Value, Parsed::Words(values)) => {
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &text))

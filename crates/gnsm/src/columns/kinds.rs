@@ -28,7 +28,7 @@ use super::scale::Scale;
 use super::schema::{ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, number_text, plural};
 use super::spelling::{loose_shape, shape};
 use crate::error::{Error, Result};
-use crate::table::{Column, MISSING, Table, TimeKind, Values, is_missing};
+use crate::table::{Column, MISSING, Table, TimeKind, Values};
 
 /// Whole numbers with at most this many distinct values are taken for categories.
 const FEW_INTEGERS: usize = 20;
@@ -83,7 +83,7 @@ fn count(column: &Column, rows: &[usize]) -> Counted {
         Values::Text(cells) => {
             for &row in rows {
                 let text = cells.get(row);
-                if is_missing(text) {
+                if cells.is_missing(row) {
                     missing += 1;
                 } else if let Some(count) = counts.get_mut(text) {
                     *count += 1;

@@ -2,6 +2,7 @@
 //!
 //! The rule by which a column's kind is decided stands in `kinds.rs`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use super::kinds::{learn_column, learn_differences};
 use super::number::NumberFormat;
 use super::scale::Scale;
 use crate::error::{Error, Result};
-use crate::table::{Table, Values, is_missing};
+use crate::table::{Table, Values, default_missing, is_default_missing};
 
 /// What the user said about the columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ use crate::table::{Table, Values, is_missing};
 pub struct ColumnChoices {
     /// The column that holds labels; it is never learned from.
     pub label: Option<String>,
+    /// The texts that mean "no value", instead of the usual ones such as `NA`; the empty text always does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Vec<String>>,
     /// Kinds fixed by name.
     pub columns: BTreeMap<String, KindChoice>,
 }
@@ -60,7 +64,7 @@ impl ColumnChoices {
         toml::from_str(text).map_err(|error| {
             Error::schema(
                 format!("the schema file is not valid: {}", error.to_string().trim_end()),
-                "it holds `label = \"NAME\"` and, under `[columns]`, lines `NAME = \"KIND\"` with one of the kinds \
+                "it holds `label = \"NAME\"`, `missing = [\"NA\", \"-\"]` and, under `[columns]`, lines `NAME = \"KIND\"` with one of the kinds \
                  categorical, numeric, date, day-first, month-first, identifier, text and ignore",
             )
         })
@@ -91,6 +95,9 @@ pub struct Schema {
     pub columns: Vec<ColumnSchema>,
     /// Pairs of dates whose difference is looked at.
     pub differences: Vec<Difference>,
+    /// The texts that mean "no value"; the empty text always does.
+    #[serde(default = "default_missing")]
+    pub missing: Vec<String>,
 }
 
 /// One column of the schema.
@@ -233,7 +240,8 @@ impl Schema {
             ));
         }
         let differences = learn_differences(table, rows, &columns);
-        Ok(Self { columns, differences })
+        let missing = choices.missing.clone().unwrap_or_else(default_missing);
+        Ok(Self { columns, differences, missing })
     }
 
     /// The columns that are used.
@@ -244,7 +252,7 @@ impl Schema {
     /// The kinds that were found, as choices a user may edit.
     pub fn choices(&self, label: Option<&str>) -> ColumnChoices {
         let columns = self.columns.iter().map(|column| (column.name.clone(), column.kind.choice())).collect();
-        ColumnChoices { label: label.map(str::to_owned), columns }
+        ColumnChoices { label: label.map(str::to_owned), missing: Some(self.missing.clone()), columns }
     }
 
     /// Checks a schema that came from a file; says what is wrong.
@@ -267,6 +275,18 @@ impl Schema {
             return Err("no column is used".into());
         }
         Ok(())
+    }
+}
+
+/// The table with these texts as missing values: itself where that is so already, as it is by default.
+pub(crate) fn marked<'a>(table: &'a Table, missing: Option<&[String]>) -> Cow<'a, Table> {
+    match missing.filter(|texts| !is_default_missing(texts) && !table.is_marked(texts)) {
+        None => Cow::Borrowed(table),
+        Some(texts) => {
+            let mut table = table.clone();
+            table.mark_missing(&texts.into());
+            Cow::Owned(table)
+        }
     }
 }
 
@@ -366,9 +386,9 @@ pub(crate) fn number_text(value: f64) -> String {
 
 impl Values {
     /// A cell as text; `None` where it is missing.
-    pub fn text(&self, row: usize) -> Option<std::borrow::Cow<'_, str>> {
+    pub fn text(&self, row: usize) -> Option<Cow<'_, str>> {
         match self {
-            Self::Text(cells) => Some(cells.get(row)).filter(|text| !is_missing(text)).map(Into::into),
+            Self::Text(cells) => (!cells.is_missing(row)).then(|| cells.get(row).into()),
             Self::Category { codes, names } => names.get(codes[row] as usize).map(|name| name.as_str().into()),
             Self::Number { values, .. } => {
                 Some(values[row]).filter(|v| !v.is_nan()).map(|v| number_text(v + 0.0).into())

@@ -90,6 +90,12 @@ impl ModelBuilder<'_> {
         self.choose([column], kind)
     }
 
+    /// The texts that mean "no value", instead of the usual ones such as `NA`. The empty text always does.
+    pub fn missing<S: Into<String>>(mut self, texts: impl IntoIterator<Item = S>) -> Self {
+        self.options.choices.missing = Some(texts.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Label and kinds of columns together, as a schema file has them. They replace what was said before.
     pub fn columns(mut self, choices: ColumnChoices) -> Self {
         self.options.choices = choices;
@@ -171,6 +177,26 @@ mod tests {
         assert_eq!((model.report().label.as_deref(), model.report().labelled_anomalies), (Some("odd"), 3));
         let kinds: Vec<&Kind> = model.schema().columns.iter().map(|column| &column.kind).collect();
         assert!(matches!(kinds[..], [Kind::Ignored, Kind::Categorical { .. }, Kind::Numeric { .. }]), "{kinds:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_model_keeps_its_texts_for_missing_values() -> Result<()> {
+        let table = table()?;
+        let mut model = Model::builder().method("knn").missing(["b"]).fit(&table)?;
+        assert_eq!(model.schema().missing, ["b"]);
+        let Kind::Categorical { categories, missing: true, .. } = &model.schema().columns[1].kind else {
+            panic!("{:?}", model.schema())
+        };
+        assert_eq!(categories.as_slice(), ["a"]);
+        // The table was read with other texts, and is scored with the model's.
+        let mut again = table.clone();
+        again.mark_missing(&["b".to_owned()].as_slice().into());
+        assert_eq!(model.score(&table)?, model.score(&again)?);
+        assert_eq!(model.score_and_explain(&table, 2)?, model.score_and_explain(&again, 2)?);
+        let folder = tempfile::tempdir().map_err(|error| Error::io("folder", error))?;
+        model.save(folder.path().join("m"))?;
+        assert_eq!(Model::load(folder.path().join("m"))?.schema().missing, ["b"]);
         Ok(())
     }
 

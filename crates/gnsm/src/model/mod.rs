@@ -3,9 +3,10 @@
 mod builder;
 pub mod file;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, no_such_column, plural};
+use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, marked, no_such_column, plural};
 use crate::decision::odd_cells::Sought;
 use crate::decision::{Calibration, Explanation, OddCell, Scored, reason};
 use crate::error::{Error, Result};
@@ -56,6 +57,7 @@ impl Model {
         watcher: &mut dyn Watcher,
     ) -> Result<Self> {
         method.validate()?;
+        let table = &*marked(table, options.choices.missing.as_deref());
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
         let encoder = Encoder::new(Schema::learn(table, &rows, &options.choices)?);
         let encoded = encoder.encode_whole(table)?;
@@ -89,6 +91,7 @@ impl Model {
     /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
     /// can do that ([`Method::leaves_out`]). p-values go on beyond the bulk of the rows ([`Calibration::tail_p_value`]).
     pub fn score_own(&self, table: &Table) -> Result<Vec<Scored>> {
+        let table = &*self.marked(table);
         let rows = self.encoder.encode_whole(table)?;
         let scores = left_out_scores(&self.fitted, &rows).unwrap_or_else(|| self.fitted.score_distinct(&rows));
         let p_value = |score| self.calibration.tail_p_value(score);
@@ -97,6 +100,7 @@ impl Model {
 
     /// [`Self::explain`] for rows of the table that the model was fitted on.
     pub fn explain_own(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
+        let table = &*self.marked(table);
         let encoded = self.encoder.encode_whole(table)?.select(rows);
         let detector = self.fitted.detector();
         let own = reason::score_and_explain(&self.encoder, detector, table, &encoded, rows, most, true);
@@ -181,12 +185,17 @@ impl Model {
 
     /// Compares a file's columns with the model's; to be called on its first batch.
     pub fn check(&self, table: &Table) -> Result<ColumnReport> {
-        self.encoder.check(table)
+        self.encoder.check(&self.marked(table))
+    }
+
+    /// The table with the model's texts for missing values.
+    fn marked<'a>(&self, table: &'a Table) -> Cow<'a, Table> {
+        marked(table, Some(&self.schema().missing))
     }
 
     /// A score and p-value for each row of a batch; distinct rows are computed once.
     pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
-        let rows = self.encoder.encode(table)?;
+        let rows = self.encoder.encode(&self.marked(table))?;
         let scores = self.fitted.score_distinct(&rows);
         Ok(scores.into_iter().map(|score| self.scored(score)).collect())
     }
@@ -208,6 +217,7 @@ impl Model {
     }
 
     fn in_one_pass(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<(f64, Explanation)>> {
+        let table = &*self.marked(table);
         let encoded = self.encoder.encode(table)?.select(rows);
         Ok(reason::score_and_explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most, false))
     }

@@ -23,6 +23,22 @@ impl Table {
             let values = std::mem::replace(&mut self.columns[i].values, Values::missing(0));
             self.columns[i].values = values.followed_by(column.values)?;
         }
+        if other.file != self.last_file() || !other.parts.is_empty() {
+            if self.parts.is_empty() {
+                self.parts.push((0, self.file.clone()));
+            }
+            let more = if other.parts.is_empty() { vec![(0, other.file)] } else { other.parts };
+            for (first, file) in more {
+                if file != self.last_file() {
+                    self.parts.push((n_before + first, file));
+                }
+            }
+            let n = self.parts.len() - 1;
+            self.file = match (n, &self.parts[0].1) {
+                (0, file) => file.clone(),
+                (n, file) => format!("{file} and {n} more file{}", if n == 1 { "" } else { "s" }),
+            };
+        }
         self.lines.extend(other.lines);
         self.rows_may_omit_columns |= other.rows_may_omit_columns;
         for column in &mut self.columns {
@@ -32,6 +48,12 @@ impl Table {
             }
         }
         Ok(())
+    }
+}
+
+impl Table {
+    fn last_file(&self) -> &str {
+        self.parts.last().map_or(&self.file, |(_, file)| file)
     }
 }
 
@@ -79,7 +101,7 @@ impl Values {
                 Self::Time { seconds: values, kind }
             }
             (Self::Category { codes, names }, Self::Text(more)) if names.is_empty() => {
-                let mut cells = TextCells::default();
+                let mut cells = TextCells { missing: more.missing.clone(), ..TextCells::default() };
                 for _ in codes {
                     cells.push("");
                 }
@@ -140,6 +162,7 @@ mod tests {
             columns: vec![Column { name: name.into(), values }],
             lines,
             rows_may_omit_columns: false,
+            parts: Vec::new(),
         }
     }
 

@@ -20,7 +20,8 @@ use crate::error::{Error, Place, Result};
 use crate::table::categories::CategoryCells;
 use crate::table::input::lines::Lines;
 use crate::table::input::source::Source;
-use crate::table::{Column, ReadRows, Table, Values, is_missing};
+use crate::table::missing::is_listed;
+use crate::table::{Column, ReadOptions, ReadRows, Table, Values, is_missing};
 
 /// More different keys than this are no columns: some value is used as a key.
 const MAX_COLUMNS: usize = 1 << 16;
@@ -28,17 +29,21 @@ const MAX_COLUMNS: usize = 1 << 16;
 /// The JSON lines reader.
 pub(super) struct JsonlReader {
     lines: Lines<BufReader<Source>>,
+    /// The strings that mean "no value", if the user said which.
+    missing: Option<Vec<String>>,
 }
 
 impl JsonlReader {
-    pub(super) fn open(source: Source) -> Self {
-        let name = source.name.clone();
-        Self { lines: Lines::new(&name, BufReader::with_capacity(1 << 16, source)) }
+    pub(super) fn open(source: Source, options: &ReadOptions) -> Self {
+        let lines = Lines::new(&source.name.clone(), BufReader::with_capacity(1 << 16, source));
+        Self { lines, missing: options.missing.clone() }
     }
 }
 
 impl ReadRows for JsonlReader {
     fn next_rows(&mut self, max_rows: usize) -> Result<Option<Table>> {
+        let missing = self.missing.as_deref();
+        let is_missing = |text: &str| missing.map_or_else(|| is_missing(text), |texts| is_listed(texts, text));
         let mut columns = Columns::default();
         let mut lines = Vec::new();
         while lines.len() < max_rows && self.lines.advance()? {
@@ -49,7 +54,7 @@ impl ReadRows for JsonlReader {
             let place = || self.lines.place();
             let Object(members) = serde_json::from_str(text).map_err(|error| json_error(place(), text, &error))?;
             for (key, value) in members {
-                columns.push(&key, lines.len(), value.get(), &place)?;
+                columns.push(&key, lines.len(), value.get(), &place, &is_missing)?;
             }
             lines.push(self.lines.number());
         }
@@ -57,7 +62,17 @@ impl ReadRows for JsonlReader {
             return Ok(None);
         }
         let columns = columns.finish(lines.len())?;
-        Ok(Some(Table { file: self.lines.file().to_owned(), columns, lines, rows_may_omit_columns: true }))
+        Ok(Some(Table {
+            file: self.lines.file().to_owned(),
+            columns,
+            lines,
+            rows_may_omit_columns: true,
+            parts: Vec::new(),
+        }))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.lines.notes()
     }
 
     fn no_rows(&self) -> Table {
@@ -66,6 +81,7 @@ impl ReadRows for JsonlReader {
             columns: Vec::new(),
             lines: Vec::new(),
             rows_may_omit_columns: true,
+            parts: Vec::new(),
         }
     }
 }
@@ -133,7 +149,14 @@ enum Building {
 }
 
 impl Columns {
-    fn push(&mut self, key: &str, row: usize, raw: &str, place: &dyn Fn() -> Place) -> Result<()> {
+    fn push(
+        &mut self,
+        key: &str,
+        row: usize,
+        raw: &str,
+        place: &dyn Fn() -> Place,
+        is_missing: &dyn Fn(&str) -> bool,
+    ) -> Result<()> {
         let at = || Place { column: Some(key.to_owned()), ..place() };
         let i = self.index.get(key).copied().unwrap_or(self.columns.len());
         if i == MAX_COLUMNS {

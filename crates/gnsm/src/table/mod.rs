@@ -1,7 +1,8 @@
 //! Rows as read from a file; nothing is learned here.
 //!
-//! Five formats come in (CSV and its relatives, JSON lines, Parquet, Arrow IPC, ARFF), plain or inside gzip,
-//! zstd or xz, from a path or from standard input, and one type goes out: [`Table`], a batch of rows by columns.
+//! Seven formats come in (CSV and its relatives, JSON lines, Parquet, Arrow IPC, ARFF, the spreadsheets xlsx and ods),
+//! plain or inside gzip, zstd, xz, tar or zip, from paths, folders or standard input, and one type goes out: [`Table`],
+//! a batch of rows by columns.
 //! A whole file is read by [`read_table`]; a file larger than memory is walked with [`TableReader::next_batch`].
 //!
 //! ```no_run
@@ -19,8 +20,9 @@
 //! A cell is text, a declared category or a number. What a column of text *means* is decided in
 //! [`crate::columns`], not here: a reader only knows whether its format declared a type.
 //!
-//! A file is read from the outside in: its bytes (`source`), compression and a tar around them (`compression`, `tar`),
-//! its format (`open`), then one of five readers, each a file here. Whatever the format, two columns of one name are
+//! A file is read from the outside in: its bytes (`source`), compression and a tar or zip around them (`compression`,
+//! `tar`, `zip`), its encoding (`encoding`), its format (`open`), then one of the readers, each a file here. Several
+//! files are read one after the other (`several`). Whatever the format, two columns of one name are
 //! an error, and no input makes a reader panic: it gives rows, or an error that says where and what to do.
 
 // In a test, a panic is the report.
@@ -29,16 +31,22 @@
 mod input;
 mod csv;
 mod jsonl;
+mod missing;
 mod arff;
 mod arrow;
 mod parquet;
+mod spreadsheet;
 mod categories;
 mod time;
 mod append;
 
 pub use csv::dialect::Dialect;
 pub use input::open::{Format, ReadOptions, TableReader, read_table, read_table_with};
-pub use time::{TimeKind, civil_of_days};
+pub use missing::{MISSING_TEXTS, is_missing};
+pub(crate) use missing::{default_missing, is_default_missing};
+pub use time::{TimeKind, civil_of_days, days_of};
+
+use std::sync::Arc;
 
 use crate::error::{Place, Result};
 
@@ -57,27 +65,25 @@ trait ReadRows: Send {
     fn dialect(&self) -> Option<Dialect> {
         None
     }
+
+    /// The files so far, and how many rows each has given, where there are several.
+    fn parts(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+
+    /// What the user should know about the rows so far.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The code of a missing cell in [`Values::Category`].
 pub const MISSING: u32 = u32::MAX;
 
-/// Cells of undeclared text (CSV) and JSON strings that mean "no value here", in any column.
-pub const MISSING_TEXTS: [&str; 12] = ["", "?", "-", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None"];
-
-/// Whether a text means "no value".
-pub fn is_missing(text: &str) -> bool {
-    let text = text.trim();
-    // This is asked of every cell: most are longer than any of these.
-    text.len() <= LONGEST_MISSING_TEXT && MISSING_TEXTS.contains(&text)
-}
-
-const LONGEST_MISSING_TEXT: usize = 4;
-
 /// A batch of rows, by columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// The file's name as the user gave it; `standard input` for a pipe.
+    /// The file's name as the user gave it; `standard input` for a pipe; `a.csv and 2 more files` for several.
     pub file: String,
     /// The columns, all of the same length, names all different.
     pub columns: Vec<Column>,
@@ -85,6 +91,8 @@ pub struct Table {
     pub lines: Vec<u64>,
     /// Whether the format lets each row leave columns out (JSON lines), so that a batch may lack one.
     pub rows_may_omit_columns: bool,
+    /// The first row and the name of each file, where the rows come from several; otherwise empty.
+    pub parts: Vec<(usize, String)>,
 }
 
 /// A named column.
@@ -136,6 +144,8 @@ pub enum Values {
 pub struct TextCells {
     bytes: String,
     ends: Vec<usize>,
+    /// The texts that mean "no value", where they are not [`MISSING_TEXTS`].
+    missing: Option<Arc<[String]>>,
 }
 
 impl TextCells {
@@ -172,6 +182,7 @@ impl TextCells {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.missing = None;
     }
 
     /// All cells, in order.
@@ -208,9 +219,19 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// The file that a row is from.
+    pub fn file_of(&self, row: usize) -> &str {
+        let part = self.parts.partition_point(|(first, _)| *first <= row).checked_sub(1);
+        part.and_then(|at| self.parts.get(at)).map_or(&self.file, |(_, file)| file)
+    }
+
     /// Where a cell stands, for messages.
     pub fn place(&self, row: usize, column: &str) -> Place {
-        Place { file: self.file.clone(), line: self.lines.get(row).copied(), column: Some(column.to_owned()) }
+        Place {
+            file: self.file_of(row).to_owned(),
+            line: self.lines.get(row).copied(),
+            column: Some(column.to_owned()),
+        }
     }
 }
 

@@ -3,6 +3,9 @@
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
 
+/// Years that dates may have; what lies outside is no date.
+const YEARS: std::ops::RangeInclusive<i64> = 1000..=2999;
+
 /// What a column of times holds; all of them are counted in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeKind {
@@ -43,6 +46,28 @@ pub fn civil_of_days(days: i64) -> (i64, u32, u32) {
     let day = day_of_year - (153 * from_march + 2) / 5 + 1;
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     (year_of_era + era * 400 + i64::from(month <= 2), month as u32, day as u32)
+}
+
+/// Days since 1970-01-01 in the Gregorian calendar (Howard Hinnant, *chrono-Compatible Low-Level Date Algorithms*);
+/// `None` if there is no such day.
+pub fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !YEARS.contains(&year) || !(1..=last).contains(&day) {
+        return None;
+    }
+    // Years begin in March here, so that the day that comes and goes is the last one.
+    let y = if month <= 2 { year - 1 } else { year };
+    let era = y.div_euclid(400);
+    let year_of_era = y.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(era * 146_097 + day_of_era - 719_468)
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ fn table_of(rows: &[[String; 5]]) -> Table {
         columns,
         lines: (2..2 + rows.len() as u64).collect(),
         rows_may_omit_columns: false,
+        parts: Vec::new(),
     }
 }
 

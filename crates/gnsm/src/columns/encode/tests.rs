@@ -16,7 +16,13 @@ fn table(columns: &[(&str, &[String])]) -> Table {
         })
         .collect();
     let n_rows = columns[0].values.len() as u64;
-    Table { file: "f".into(), columns, lines: (2..2 + n_rows).collect(), rows_may_omit_columns: false }
+    Table {
+        file: "f".into(),
+        columns,
+        lines: (2..2 + n_rows).collect(),
+        rows_may_omit_columns: false,
+        parts: Vec::new(),
+    }
 }
 
 fn encoder(table: &Table) -> Encoder {

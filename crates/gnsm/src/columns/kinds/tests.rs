@@ -7,7 +7,13 @@ fn text_table(cells: &[impl AsRef<str>]) -> Table {
         text.push(cell.as_ref());
     }
     let columns = vec![Column { name: "c".into(), values: Values::Text(text) }];
-    Table { file: "f".into(), columns, lines: (2..2 + cells.len() as u64).collect(), rows_may_omit_columns: false }
+    Table {
+        file: "f".into(),
+        columns,
+        lines: (2..2 + cells.len() as u64).collect(),
+        rows_may_omit_columns: false,
+        parts: Vec::new(),
+    }
 }
 
 fn named(name: &str, cells: &[impl AsRef<str>]) -> (Kind, String) {

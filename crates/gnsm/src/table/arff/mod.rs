@@ -270,7 +270,7 @@ impl ArffReader {
             Column { name: attribute.name.clone(), values }
         };
         let columns = self.attributes.iter().zip(cells).map(column).collect();
-        Table { file: self.lines.file().to_owned(), columns, lines, rows_may_omit_columns: false }
+        Table { file: self.lines.file().to_owned(), columns, lines, rows_may_omit_columns: false, parts: Vec::new() }
     }
 
     fn no_cells(&self) -> Vec<Cells> {
@@ -305,6 +305,10 @@ impl ReadRows for ArffReader {
             lines.push(self.lines.number());
         }
         Ok((!lines.is_empty()).then(|| self.table(cells, lines)))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.lines.notes()
     }
 
     fn no_rows(&self) -> Table {

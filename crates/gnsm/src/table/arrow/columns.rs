@@ -79,6 +79,7 @@ impl ArrowRows {
             columns,
             lines: (self.n_rows - n_rows + 1..=self.n_rows).collect(),
             rows_may_omit_columns: false,
+            parts: Vec::new(),
         }
     }
 }

@@ -40,15 +40,45 @@ pub struct Dialect {
     pub header: bool,
 }
 
+/// The length of a first line `sep=;`, and the delimiter it tells.
+pub(in crate::table) fn told_delimiter(sample: &[u8]) -> Option<(usize, u8)> {
+    let text = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let line = text.split_inclusive(|&b| b == b'\n').next()?;
+    let word = line.strip_suffix(b"\n").unwrap_or(line);
+    let word = word.strip_suffix(b"\r").unwrap_or(word);
+    let quoted = word.strip_prefix(b"\"").and_then(|word| word.strip_suffix(b"\""));
+    match quoted.unwrap_or(word) {
+        [s, e, p, b'=', delimiter] if [s, e, p].map(u8::to_ascii_lowercase) == *b"sep" && is_possible(*delimiter) => {
+            Some((sample.len() - text.len() + line.len(), *delimiter))
+        }
+        _ => None,
+    }
+}
+
+fn is_possible(delimiter: u8) -> bool {
+    delimiter.is_ascii() && !matches!(delimiter, b'"' | b'\n' | b'\r' | 0)
+}
+
 /// Finds what is not given.
-pub(in crate::table) fn find(sample: &[u8], delimiter: Option<u8>, header: Option<bool>) -> Result<Dialect> {
+pub(in crate::table) fn find(
+    sample: &[u8],
+    delimiter: Option<u8>,
+    header: Option<bool>,
+    comment: Option<u8>,
+) -> Result<Dialect> {
+    if let Some(mark) = comment
+        && (!is_possible(mark) || Some(mark) == delimiter)
+    {
+        let problem = "must be one ASCII character other than a quote, a line break or the delimiter";
+        return Err(Error::config("comment", problem));
+    }
     if let Some(given) = delimiter
-        && (!given.is_ascii() || matches!(given, b'"' | b'\n' | b'\r' | 0))
+        && !is_possible(given)
     {
         return Err(Error::config("delimiter", "must be one ASCII character other than a quote or a line break"));
     }
-    let delimiter = delimiter.unwrap_or_else(|| find_delimiter(sample));
-    let header = header.unwrap_or_else(|| is_header(&sampled(sample, delimiter)));
+    let delimiter = delimiter.unwrap_or_else(|| find_delimiter(sample, comment));
+    let header = header.unwrap_or_else(|| is_header(&sampled(sample, delimiter, comment)));
     Ok(Dialect { delimiter, header })
 }
 
@@ -61,8 +91,8 @@ pub(in crate::table) fn delimiter_name(delimiter: u8) -> String {
 }
 
 /// The records of the sample, up to the first that cannot be read.
-fn sampled(sample: &[u8], delimiter: u8) -> Vec<Record> {
-    let mut records = Records::new("", sample, delimiter);
+fn sampled(sample: &[u8], delimiter: u8, comment: Option<u8>) -> Vec<Record> {
+    let mut records = Records::new("", sample, delimiter, comment);
     let mut found = Vec::new();
     let mut record = Record::default();
     while found.len() < MAX_RECORDS && records.read(&mut record).unwrap_or(false) {
@@ -71,10 +101,10 @@ fn sampled(sample: &[u8], delimiter: u8) -> Vec<Record> {
     found
 }
 
-fn find_delimiter(sample: &[u8]) -> u8 {
+fn find_delimiter(sample: &[u8], comment: Option<u8>) -> u8 {
     // Of each delimiter: the cells of the first record, the share of records with as many.
     let tried = DELIMITERS.map(|delimiter| {
-        let records = sampled(sample, delimiter);
+        let records = sampled(sample, delimiter, comment);
         let n_cells = records.first().map_or(0, |record| record.cells.len());
         let alike = records.iter().filter(|record| record.cells.len() == n_cells).count();
         (delimiter, n_cells, alike as f64 / records.len().max(1) as f64)
@@ -92,7 +122,7 @@ fn find_delimiter(sample: &[u8]) -> u8 {
     consistent.or_else(mostly).or_else(single).map_or(b',', |(delimiter, _)| delimiter)
 }
 
-fn is_header(records: &[Record]) -> bool {
+pub(in crate::table) fn is_header(records: &[Record]) -> bool {
     let Some((first, below)) = records.split_first() else {
         return true;
     };
@@ -133,7 +163,7 @@ mod tests {
     use super::*;
 
     fn found(sample: &str) -> (char, bool) {
-        let dialect = find(sample.as_bytes(), None, None).unwrap();
+        let dialect = find(sample.as_bytes(), None, None, None).unwrap();
         (char::from(dialect.delimiter), dialect.header)
     }
 
@@ -175,9 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn a_first_line_may_tell_the_delimiter() {
+        assert_eq!(told_delimiter(b"sep=;\r\na,b;c\n"), Some((7, b';')));
+        assert_eq!(told_delimiter(b"\xef\xbb\xbfSEP=\t\n"), Some((9, b'\t')));
+        assert_eq!(told_delimiter(b"\"sep=,\"\n"), Some((8, b',')));
+        for other in ["sep=", "sep=;;\n", "sep=\"\n", "sepia\n", "", "a,b\n"] {
+            assert_eq!(told_delimiter(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
     fn a_delimiter_that_cannot_be_one_is_refused() {
         for delimiter in *b"\"\n\r\0\xe9" {
-            let error = find(b"", Some(delimiter), None).unwrap_err().to_string();
+            let error = find(b"", Some(delimiter), None, None).unwrap_err().to_string();
             assert!(error.starts_with("setting `delimiter`: must be one ASCII character"), "{error}");
         }
     }

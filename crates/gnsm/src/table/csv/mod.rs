@@ -1,8 +1,9 @@
 //! Reads CSV and its relatives (tab, semicolon, bar), by RFC 4180.
 //!
 //! A cell may be quoted with `"`, and may then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
-//! `\r\n`, also mixed. Blank lines are skipped. Every row must have as many cells as the first record. Delimiter and
-//! header are found in the first block ([`dialect`]) or given.
+//! `\r\n`, also mixed. Blank lines are skipped, and so are comments, where the user says how they begin. Every row must
+//! have as many cells as the first record. Delimiter and header are found in the first block ([`dialect`]) or given. A
+//! first line `sep=;`, with which a spreadsheet is told the delimiter, gives it and is no row.
 //!
 //! Nearly every line of nearly every file is plain: it is whole in the buffer, and no cell has a line break or quote.
 //! Plain lines go straight from the buffer into the columns. The first line that is not plain, or not right, is left to
@@ -22,7 +23,8 @@ use rayon::prelude::*;
 
 use self::dialect::{Dialect, SAMPLE};
 use crate::error::{Error, Place, Result};
-use crate::table::input::lines::{Lines, MAX_LINE, without_ending};
+use crate::table::input::encoding::{Foreign, as_windows_1252};
+use crate::table::input::lines::{Lines, MAX_LINE, n_lines, without_ending};
 use crate::table::input::open::ending;
 use crate::table::input::source::Source;
 use crate::table::{Column, ReadOptions, ReadRows, Table, TextCells, Values};
@@ -45,6 +47,8 @@ pub(in crate::table) struct Record {
 pub(in crate::table) struct Records<R> {
     lines: Lines<R>,
     delimiter: u8,
+    /// What a line begins with that is no row.
+    comment: Option<u8>,
     /// The columns' names, once known, for messages.
     names: Vec<String>,
     /// Room for what is split in parallel, used again by each block.
@@ -58,12 +62,15 @@ pub(in crate::table) struct Records<R> {
 struct Piece {
     n_rows: usize,
     n_bytes: usize,
+    /// The rows that are not UTF-8, numbered from 1.
+    foreign: Foreign,
     columns: Vec<TextCells>,
 }
 
 impl<R: BufRead> Records<R> {
-    pub(in crate::table) fn new(file: &str, input: R, delimiter: u8) -> Self {
-        Self { lines: Lines::new(file, input), delimiter, names: Vec::new(), pieces: Vec::new(), is_plain: true }
+    pub(in crate::table) fn new(file: &str, input: R, delimiter: u8, comment: Option<u8>) -> Self {
+        let lines = Lines::new(file, input);
+        Self { lines, delimiter, comment, names: Vec::new(), pieces: Vec::new(), is_plain: true }
     }
 
     /// Reads the next record into `record`; `false` at the end.
@@ -73,11 +80,15 @@ impl<R: BufRead> Records<R> {
             if !self.lines.advance()? {
                 return Ok(false);
             }
-            if !without_ending(self.lines.valid_text()).is_empty() {
+            let line = without_ending(self.lines.valid_text());
+            let is_comment = self.comment.is_some_and(|mark| line.as_bytes().first() == Some(&mark));
+            if !line.is_empty() && !is_comment {
                 break;
             }
             // Blank; unless the first byte was no text, which is said here.
-            self.text(0)?;
+            if line.is_empty() {
+                self.text(0)?;
+            }
         }
         record.line = self.lines.number();
         let mut quote_opened = None;
@@ -171,23 +182,26 @@ impl<R: BufRead> Records<R> {
             // Nobody may have to wait for a row that was not asked for.
             return Ok(());
         }
-        let (number, delimiter, most) = (self.lines.number(), self.delimiter, max_rows - lines.len());
+        let (number, marks, most) = (self.lines.number(), (self.delimiter, self.comment), max_rows - lines.len());
         let n_columns = columns.len();
+        let mut foreign = Foreign::default();
         let block = self.lines.buffered()?;
         let (first, rest) = if self.is_plain { pieces(block, most) } else { (block, Vec::new()) };
         let (mut n_rows, mut n_bytes) = (0, 0);
         if rest.is_empty() {
-            (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most);
+            (n_rows, n_bytes) = plain_rows(first, marks, columns, most, &mut foreign);
         } else {
             self.pieces.resize_with(self.pieces.len().max(rest.len()), Piece::default);
             let more = &mut self.pieces[..rest.len()];
             rayon::join(
-                || (n_rows, n_bytes) = plain_rows(first, delimiter, columns, most),
+                || (n_rows, n_bytes) = plain_rows(first, marks, columns, most, &mut foreign),
                 || {
                     more.par_iter_mut().zip(&rest).for_each(|(piece, bytes)| {
                         piece.columns.resize_with(n_columns, TextCells::default);
                         piece.columns.iter_mut().for_each(TextCells::clear);
-                        (piece.n_rows, piece.n_bytes) = plain_rows(bytes, delimiter, &mut piece.columns, most);
+                        piece.foreign = Foreign::default();
+                        (piece.n_rows, piece.n_bytes) =
+                            plain_rows(bytes, marks, &mut piece.columns, most, &mut piece.foreign);
                     });
                 },
             );
@@ -197,6 +211,7 @@ impl<R: BufRead> Records<R> {
                 if !whole {
                     break;
                 }
+                foreign.append(piece.foreign, n_rows as u64);
                 n_rows += piece.n_rows;
                 n_bytes += piece.n_bytes;
                 n_pieces += 1;
@@ -208,7 +223,7 @@ impl<R: BufRead> Records<R> {
         }
         self.is_plain = n_rows == most || n_bytes + PIECE > block.len();
         lines.extend((1..=n_rows as u64).map(|row| number + row));
-        self.lines.skip(n_bytes, n_rows as u64);
+        self.lines.skip(n_bytes, n_rows as u64, foreign);
         Ok(())
     }
 
@@ -252,22 +267,33 @@ fn pieces(block: &[u8], most: usize) -> (&[u8], Vec<&[u8]>) {
     (&block[..cuts.first().copied().unwrap_or(block.len())], rest)
 }
 
-/// How many lines end in a block; a byte counts up to 255 of them, so that the compiler can count many side by side.
-fn n_lines(block: &[u8]) -> usize {
-    block.chunks(255).map(|chunk| usize::from(chunk.iter().map(|b| u8::from(*b == b'\n')).sum::<u8>())).sum()
-}
-
-/// Takes up to `most` rows into `columns` for as long as their lines are plain; how many they are, and their length in bytes.
-fn plain_rows(block: &[u8], delimiter: u8, columns: &mut [TextCells], most: usize) -> (usize, usize) {
+/// Takes up to `most` rows into `columns` for as long as their lines are plain; how many they are, and their length in
+/// bytes. Those that are not UTF-8 are noted in `foreign`. `marks` are the delimiter and the sign of a comment.
+fn plain_rows(
+    block: &[u8],
+    marks: (u8, Option<u8>),
+    columns: &mut [TextCells],
+    most: usize,
+    foreign: &mut Foreign,
+) -> (usize, usize) {
     let (mut n_rows, mut n_bytes) = (0, 0);
     let mut cells = Vec::with_capacity(columns.len());
     while n_rows < most
-        && let Some(length) = plain_line(&block[n_bytes..], delimiter, &mut cells)
+        && let Some(length) = plain_line(&block[n_bytes..], marks, &mut cells)
         && cells.len() == columns.len()
-        && let Ok(line) = std::str::from_utf8(&block[n_bytes..n_bytes + length])
     {
-        for (column, cell) in columns.iter_mut().zip(&cells) {
-            column.push(&line[cell.clone()]);
+        let bytes = &block[n_bytes..n_bytes + length];
+        if let Ok(line) = std::str::from_utf8(bytes) {
+            for (column, cell) in columns.iter_mut().zip(&cells) {
+                column.push(&line[cell.clone()]);
+            }
+        } else if as_windows_1252(bytes).is_some() {
+            for (column, cell) in columns.iter_mut().zip(&cells) {
+                column.push(&as_windows_1252(&bytes[cell.clone()]).unwrap_or_default());
+            }
+            foreign.add(n_rows as u64 + 1);
+        } else {
+            break;
         }
         n_rows += 1;
         n_bytes += length;
@@ -275,10 +301,12 @@ fn plain_rows(block: &[u8], delimiter: u8, columns: &mut [TextCells], most: usiz
     (n_rows, n_bytes)
 }
 
-/// Finds the cells of a plain line, and its length with its ending; `None` if the line is blank, cut or not plain.
-fn plain_line(bytes: &[u8], delimiter: u8, cells: &mut Vec<Range<usize>>) -> Option<usize> {
+/// Finds the cells of a plain line, and its length with its ending; `None` if the line is blank, a comment, cut or not
+/// plain.
+fn plain_line(bytes: &[u8], (delimiter, comment): (u8, Option<u8>), cells: &mut Vec<Range<usize>>) -> Option<usize> {
     cells.clear();
-    if matches!(bytes.first(), Some(b'\n' | b'\r')) {
+    let first = bytes.first()?;
+    if matches!(first, b'\n' | b'\r') || Some(*first) == comment {
         return None;
     }
     let mut at = 0;
@@ -323,15 +351,23 @@ impl CsvReader {
             Error::data(place, "is empty", "give a file with a header and rows")
         };
         let is_tab = matches!(ending(&source.inner_name).to_ascii_lowercase().as_str(), "tsv" | "tab");
-        let given = options.delimiter.or(is_tab.then_some(b'\t'));
         let mut sample = source.peek(SAMPLE)?;
         if sample.len() == SAMPLE {
             // The last line of the block is most likely cut.
             let end = sample.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
             sample = &sample[..end];
         }
-        let dialect = dialect::find(sample, given, options.header)?;
-        let mut records = Records::new(&file, BufReader::with_capacity(BLOCK, source), dialect.delimiter);
+        let told = dialect::told_delimiter(sample);
+        if let Some((length, _)) = told {
+            sample = &sample[length..];
+        }
+        let given = options.delimiter.or(told.map(|(_, delimiter)| delimiter)).or(is_tab.then_some(b'\t'));
+        let dialect = dialect::find(sample, given, options.header, options.comment)?;
+        let input = BufReader::with_capacity(BLOCK, source);
+        let mut records = Records::new(&file, input, dialect.delimiter, options.comment);
+        if told.is_some() {
+            records.lines.advance()?;
+        }
         let mut record = Record::default();
         if !records.read(&mut record)? {
             return Err(empty(file));
@@ -353,14 +389,14 @@ impl CsvReader {
             // A row that is too long goes wrong after its last column, not in one.
             place.column = place.column.filter(|_| found < expected);
             let fields = if expected == 1 { "field" } else { "fields" };
-            return Err(Error::data(
-                place,
-                format!("expected {expected} {fields}, found {found}"),
-                format!(
-                    "complete or quote the row, or name the delimiter if it is not {}",
-                    dialect::delimiter_name(self.dialect.delimiter)
-                ),
-            ));
+            let mark = self.record.cells.get(0).chars().next().filter(|mark| "#%!/".contains(*mark));
+            let advice = if let Some(mark) = mark.filter(|_| self.records.comment.is_none()) {
+                format!("if lines that begin with `{mark}` are comments, say so")
+            } else {
+                let delimiter = dialect::delimiter_name(self.dialect.delimiter);
+                format!("complete or quote the row, or name the delimiter if it is not {delimiter}")
+            };
+            return Err(Error::data(place, format!("expected {expected} {fields}, found {found}"), advice));
         }
         Ok(true)
     }
@@ -401,6 +437,10 @@ impl ReadRows for CsvReader {
     fn dialect(&self) -> Option<Dialect> {
         Some(self.dialect)
     }
+
+    fn notes(&self) -> Vec<String> {
+        self.records.lines.notes()
+    }
 }
 
 impl CsvReader {
@@ -412,6 +452,7 @@ impl CsvReader {
             columns: columns.collect(),
             lines,
             rows_may_omit_columns: false,
+            parts: Vec::new(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::tests::{batches, error_of, read, texts};
-use super::super::{Format, ReadOptions};
+use super::super::{Format, ReadOptions, TableReader};
 use super::*;
 
 fn csv(text: &str) -> Table {
@@ -65,6 +65,49 @@ fn options_overrule_what_is_found() {
 }
 
 #[test]
+fn comments_are_skipped_wherever_they_stand() {
+    let options = ReadOptions { comment: Some(b'#'), ..ReadOptions::default() };
+    let text = b"# made by hand, 2024\n#\na;b\n1;2\n# half-way\n3;#4\n\"#5\n#6\";7\n#end";
+    let table = read(text, &options).unwrap();
+    assert_eq!(texts(&table, "a"), ["1", "3", "#5\n#6"]);
+    assert_eq!(texts(&table, "b"), ["2", "#4", "7"]);
+    assert_eq!(table.lines, [4, 6, 7]);
+    let many = (0..5000).fold("a,b\n".to_owned(), |text, i| text + &format!("{i},x\n# {i}, or not, \"\n"));
+    let table = read(many.as_bytes(), &options).unwrap();
+    assert_eq!((table.n_rows(), table.lines[4999]), (5000, 10_000));
+    let error = error_of(b"a,b\n", &ReadOptions { comment: Some(b','), delimiter: Some(b','), ..options });
+    assert!(error.starts_with("setting `comment`: must be one ASCII character"), "{error}");
+}
+
+#[test]
+fn a_line_that_tells_the_delimiter_is_no_row() {
+    let table = csv("\u{feff}sep=|\r\na;b|c\r\n1;2|3\r\n");
+    assert_eq!(
+        (texts(&table, "a;b"), texts(&table, "c"), table.lines),
+        (vec!["1;2".into()], vec!["3".into()], vec![3])
+    );
+    // What the user says counts more.
+    let options = ReadOptions { delimiter: Some(b','), ..ReadOptions::default() };
+    assert_eq!(texts(&read(b"sep=;\na,b;c\n1,2;3\n", &options).unwrap(), "b;c"), ["2;3"]);
+    assert!(error(b"sep=;\n").contains("is empty"));
+}
+
+#[test]
+fn windows_1252_reads_like_the_same_text_in_utf_8() {
+    let lines = (0..30_000).map(|i| format!("{i},Café Nr. {i} – 5 €,{}\n", if i % 3 == 0 { "naïve" } else { "plain" }));
+    let text = format!("n,namé,kind\n{}1,\"zwölf\nBoxkämpfer\",x\n", lines.collect::<String>());
+    let bytes: Vec<u8> = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let table = pool.install(|| read(&bytes, &ReadOptions::default())).unwrap();
+    assert_eq!(table, csv(&text));
+    let mut reader =
+        TableReader::from_reader("f.csv", Box::new(std::io::Cursor::new(bytes)), &ReadOptions::default()).unwrap();
+    while reader.next_batch(7000).unwrap().is_some() {}
+    let note = "f.csv: 30003 lines are not UTF-8 (the first is line 1) and were read as Windows-1252";
+    assert_eq!(reader.notes(), [format!("{note}; if that is wrong, name the encoding")]);
+}
+
+#[test]
 fn errors_say_where_and_what_to_do() {
     assert_eq!(
         error(b"a,b,c\n1,2,3\n\n1,\"2\n\",3\n4,5\n"),
@@ -78,8 +121,10 @@ fn errors_say_where_and_what_to_do() {
     assert!(
         error(b"a,b\n1,2\n3,\"x\"\"").starts_with("input, line 3, column `b`: the quote opened here is not closed")
     );
-    assert!(error(b"a,b\n1,2\n3,caf\xe9\n").starts_with("input, line 3, column `b`: byte 6 of the line is not UTF-8"));
-    assert!(error(b"a\n\xff\n").contains("line 2, column `a`: byte 1 of the line is not UTF-8"));
+    let neither = "of the line is neither UTF-8 nor Windows-1252; name the encoding";
+    assert!(error(b"a,b\n1,2\n3,caf\x9d\n").starts_with(&format!("input, line 3, column `b`: byte 6 {neither}")));
+    assert!(error(b"a\n\x81\n").contains(&format!("line 2, column `a`: byte 1 {neither}")));
+    assert!(error(b"a,b\n# x\n1,2\n").ends_with("if lines that begin with `#` are comments, say so"));
     assert!(error(b"a,b\n1,2\0\n").starts_with("input, line 2: holds a NUL byte"));
     assert!(error(b"a,b,a\nx,y,z\n").starts_with("input, line 1, column `a`: two columns have this name; rename one"));
     assert!(error(b"a,b\n\"x\" y,z\n").starts_with("input, line 2, column `a`: text after a closing quote: ` y`"));
@@ -130,7 +175,7 @@ proptest! {
             writer.write_record(row).unwrap();
         }
         let bytes = writer.into_inner().unwrap();
-        let options = ReadOptions { format: Some(Format::Csv), delimiter: Some(delimiter), header: Some(true) };
+        let options = ReadOptions { format: Some(Format::Csv), delimiter: Some(delimiter), header: Some(true), ..ReadOptions::default() };
         let table = read(&bytes, &options).unwrap();
         prop_assert_eq!(table.n_rows(), rows.len());
         for i in 0..n_columns {
@@ -144,7 +189,7 @@ proptest! {
     #[test]
     fn plain_lines_are_no_shortcut_around_the_rules(text in "[abé,\"\0 \r\n]{0,80}", rows in "(a,\"b c\"\r?\n){0,4}", batch in 1..5_usize) {
         let text = format!("x,y\n{rows}{text}{rows}");
-        let options = ReadOptions { header: Some(true), delimiter: Some(b','), format: Some(Format::Csv) };
+        let options = ReadOptions { header: Some(true), delimiter: Some(b','), format: Some(Format::Csv), ..ReadOptions::default() };
         let open = || CsvReader::open(Source::new("input", Box::new(std::io::Cursor::new(text.clone().into_bytes()))), &options);
         let (mut careful, mut quick) = (open().unwrap(), open().unwrap());
         let mut expected = Vec::new();
@@ -174,7 +219,7 @@ proptest! {
     /// Where we accept a file, the `csv` crate reads the same cells.
     #[test]
     fn agrees_with_the_csv_crate(text in "[ab,\" \n]{0,40}") {
-        let mut ours = Records::new("", text.as_bytes(), b',');
+        let mut ours = Records::new("", text.as_bytes(), b',', None);
         let mut record = Record::default();
         let mut found: Vec<Vec<String>> = Vec::new();
         let accepted = loop {

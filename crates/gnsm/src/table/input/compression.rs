@@ -1,7 +1,7 @@
-//! Unwraps compression and a tar around a file, recognised by content.
+//! Unwraps compression and a tar or zip around a file, recognised by content.
 //!
-//! gzip (also several members one after another), zstd and xz are unwrapped, then a tar of one file inside
-//! ([`super::tar`]). Nothing is held in memory as a whole.
+//! gzip (also several members one after another), zstd, xz and a zip of one file ([`super::zip`]) are unwrapped, then a
+//! tar of one file inside ([`super::tar`]). Nothing is held in memory as a whole.
 
 use std::io::{self, Read};
 
@@ -12,6 +12,7 @@ use liblzma::stream::{CONCATENATED, Stream};
 use crate::error::{Error, Result};
 use crate::table::input::source::Source;
 use crate::table::input::tar;
+use crate::table::input::zip::{self, Inside};
 
 /// How many layers of compression are unwrapped; more is a mistake or an attack.
 const MAX_LAYERS: usize = 2;
@@ -19,9 +20,16 @@ const MAX_LAYERS: usize = 2;
 /// What an xz decoder may allocate. `xz -9` needs 65 MiB; a file may claim 4 GiB.
 const XZ_MEMORY: u64 = 1 << 30;
 
-/// Unwraps compression and tar until a plain file is left.
+/// Unwraps compression, tar and zip until a plain file is left.
 pub(in crate::table) fn unwrap(mut source: Source) -> Result<Source> {
     for _ in 0..=MAX_LAYERS {
+        if zip::is_zip(source.peek(4)?) {
+            match zip::open(source)? {
+                Inside::File(inner) => source = inner,
+                Inside::Spreadsheet(sheet) => return Ok(sheet),
+            }
+            continue;
+        }
         let Some(kind) = Compression::of(source.peek(6)?) else {
             return if tar::is_header(source.peek(tar::BLOCK)?) { tar::open(source) } else { Ok(source) };
         };
@@ -76,10 +84,10 @@ impl Compression {
 }
 
 /// Says which layer is damaged, where a decoder alone says "corrupt deflate stream".
-struct Decoder {
-    inner: Box<dyn Read + Send>,
-    name: &'static str,
-    place: crate::error::Place,
+pub(in crate::table) struct Decoder {
+    pub(in crate::table) inner: Box<dyn Read + Send>,
+    pub(in crate::table) name: &'static str,
+    pub(in crate::table) place: crate::error::Place,
 }
 
 impl Read for Decoder {

@@ -1,23 +1,24 @@
 //! Opens a file: finds its format, and makes the reader for it.
 //!
-//! The content decides where it is unmistakable (the marks of Parquet and Arrow, an ARFF declaration, a JSON object).
-//! Otherwise the ending decides, without `.gz` and the like. Otherwise it is CSV.
+//! The content decides where it is unmistakable (the marks of Parquet and Arrow, a spreadsheet's parts, an ARFF
+//! declaration, a JSON object). Otherwise the ending decides, without `.gz` and the like. Otherwise it is CSV.
 
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::table::arff::ArffReader;
 use crate::table::arrow::open_arrow;
 use crate::table::csv::CsvReader;
 use crate::table::csv::dialect::{Dialect, SAMPLE};
-use crate::table::input::compression;
 use crate::table::input::source::Source;
+use crate::table::input::{compression, encoding, several};
 use crate::table::jsonl::JsonlReader;
 use crate::table::parquet::open_parquet;
-use crate::table::{ReadRows, Table};
+use crate::table::{ReadRows, Table, is_default_missing, spreadsheet};
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +37,11 @@ pub enum Format {
     /// Weka's attribute-relation file format, dense or sparse. Nominal, string and date attributes are categories;
     /// weights of rows are left out; relational attributes are an error.
     Arff,
+    /// A sheet of an Excel file. Numbers are numbers, dates and times are times, booleans categories; a column of texts,
+    /// or of some of each, is text. It is held in memory: at most 50 million cells and 1 GiB of text.
+    Xlsx,
+    /// A sheet of an OpenDocument file, with types and limits as in [`Format::Xlsx`].
+    Ods,
 }
 
 impl Format {
@@ -47,7 +53,18 @@ impl Format {
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
             Self::Arff => "arff",
+            Self::Xlsx => "xlsx",
+            Self::Ods => "ods",
         }
+    }
+
+    /// Whether rows stand on lines that an editor or a spreadsheet shows.
+    pub fn has_lines(self) -> bool {
+        !matches!(self, Self::Parquet | Self::Arrow)
+    }
+
+    fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Jsonl | Self::Arff)
     }
 }
 
@@ -68,7 +85,12 @@ impl FromStr for Format {
             "parquet" | "pq" => Ok(Self::Parquet),
             "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
             "arff" => Ok(Self::Arff),
-            _ => Err(Error::config("format", format!("`{name}` is not one of csv, jsonl, parquet, arrow, arff"))),
+            "xlsx" | "xlsm" => Ok(Self::Xlsx),
+            "ods" => Ok(Self::Ods),
+            _ => {
+                let known = "csv, jsonl, parquet, arrow, arff, xlsx, ods";
+                Err(Error::config("format", format!("`{name}` is not one of {known}")))
+            }
         }
     }
 }
@@ -83,16 +105,30 @@ pub struct ReadOptions {
     pub delimiter: Option<u8>,
     /// Whether the first record of a CSV file holds the names. See [`Dialect`] for what is found.
     pub header: Option<bool>,
+    /// What lines of a CSV file begin with that are comments. There are none otherwise.
+    pub comment: Option<u8>,
+    /// The name of the encoding of a text format, such as `windows-1252` or `shift_jis`. Otherwise UTF-16 is recognised,
+    /// lines that are not UTF-8 are read as Windows-1252, and [`TableReader::notes`] tells of it.
+    pub encoding: Option<String>,
+    /// The sheet of a spreadsheet. The first otherwise.
+    pub sheet: Option<String>,
+    /// The texts that mean "no value", instead of the usual ones such as `NA`; the empty text always does. A model keeps
+    /// its own list ([`crate::Schema::missing`]). Give that one to read rows for it.
+    pub missing: Option<Vec<String>>,
 }
 
-/// Walks over the rows of a file, batch by batch.
+/// Walks over the rows of one file or several, batch by batch.
 ///
-/// Memory is bounded by the batch, except for Parquet through a pipe or inside compression, which is held whole: its
-/// index stands at its end.
+/// Memory is bounded by the batch, except for spreadsheets, which are held whole. Parquet and zip have their index at
+/// their end: through a pipe or inside compression they are first written to a temporary file.
 pub struct TableReader {
     rows: Box<dyn ReadRows>,
     format: Format,
     finished: bool,
+    /// What was noticed when it was opened.
+    notes: Vec<String>,
+    /// The texts that mean "no value", where they are not the usual ones.
+    missing: Option<Arc<[String]>>,
 }
 
 impl fmt::Debug for TableReader {
@@ -102,9 +138,29 @@ impl fmt::Debug for TableReader {
 }
 
 impl TableReader {
-    /// Opens the file at `path`; `-` is standard input.
+    /// Opens the file at `path`; `-` is standard input, and a folder is all files in it.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
-        Self::from_source(Source::open(path.as_ref())?, options)
+        Self::open_all([path], options)
+    }
+
+    /// Opens several files as one table. Their columns must be the same; the order of columns may differ. A folder
+    /// stands for the files in it that have the ending of a format, sorted by name.
+    pub fn open_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>, options: &ReadOptions) -> Result<Self> {
+        let files = several::listed(paths)?;
+        if let [file] = files.as_slice() {
+            return Self::open_one(file, options);
+        }
+        let (rows, format) = several::Several::open(files, options)?;
+        Ok(Self::of(Box::new(rows), format, Vec::new(), options))
+    }
+
+    pub(in crate::table) fn open_one(path: &Path, options: &ReadOptions) -> Result<Self> {
+        Self::from_source(Source::open(path)?, options)
+    }
+
+    fn of(rows: Box<dyn ReadRows>, format: Format, notes: Vec<String>, options: &ReadOptions) -> Self {
+        let missing = options.missing.as_deref().filter(|texts| !is_default_missing(texts)).map(Into::into);
+        Self { rows, format, finished: false, notes, missing }
     }
 
     /// Reads from anything; `name` stands for it in messages, and its ending may tell the format.
@@ -117,18 +173,34 @@ impl TableReader {
         if source.peek(1)?.is_empty() {
             return Err(Error::data(source.place(), "is empty", "give a file with a header and rows"));
         }
-        let format = match options.format {
+        let is_binary = match options.format {
+            Some(format) => !format.is_text(),
+            None => source.format.is_some() || binary_format(source.peek(6)?).is_some(),
+        };
+        let mut notes = Vec::new();
+        if !is_binary {
+            let (decoded, note) = encoding::decoded(source, options.encoding.as_deref())?;
+            source = decoded;
+            notes.extend(note);
+        }
+        let format = match options.format.or(source.format) {
             Some(format) => format,
             None => find_format(&mut source)?,
         };
+        let is_spreadsheet = matches!(format, Format::Xlsx | Format::Ods);
+        if options.sheet.is_some() && !is_spreadsheet {
+            let problem = format!("is for spreadsheets, and {} is {format}; leave it out", source.name);
+            return Err(Error::config("sheet", problem));
+        }
         let rows: Box<dyn ReadRows> = match format {
             Format::Csv => Box::new(CsvReader::open(source, options)?),
-            Format::Jsonl => Box::new(JsonlReader::open(source)),
+            Format::Jsonl => Box::new(JsonlReader::open(source, options)),
             Format::Arff => Box::new(ArffReader::open(source)?),
             Format::Parquet => Box::new(open_parquet(source)?),
             Format::Arrow => Box::new(open_arrow(source)?),
+            Format::Xlsx | Format::Ods => Box::new(spreadsheet::open(source, format, options)?),
         };
-        Ok(Self { rows, format, finished: false })
+        Ok(Self::of(rows, format, notes, options))
     }
 
     /// The next rows, at least one and at most `max_rows`; `None` at the end, and after an error.
@@ -136,8 +208,11 @@ impl TableReader {
         if self.finished {
             return Ok(None);
         }
-        let batch = self.rows.next_rows(max_rows.max(1));
+        let mut batch = self.rows.next_rows(max_rows.max(1));
         self.finished = !matches!(batch, Ok(Some(_)));
+        if let (Ok(Some(batch)), Some(missing)) = (&mut batch, &self.missing) {
+            batch.mark_missing(missing);
+        }
         batch
     }
 
@@ -156,13 +231,27 @@ impl TableReader {
         self.rows.dialect()
     }
 
+    /// What the user should know about the rows so far, a sentence each: which lines were not UTF-8, which sheet was read.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.iter().cloned().chain(self.rows.notes()).collect()
+    }
+
+    /// The files so far, and how many rows each has given; empty if there is only one file.
+    pub fn parts(&self) -> Vec<(String, u64)> {
+        self.rows.parts()
+    }
+
+    pub(in crate::table) fn no_rows(&self) -> Table {
+        self.rows.no_rows()
+    }
+
     /// The columns' names as far as the file declares them before its rows: none for JSON lines.
     pub fn columns(&self) -> Vec<String> {
         self.rows.no_rows().columns.into_iter().map(|column| column.name).collect()
     }
 }
 
-/// The whole file as one table. A file that declares columns and has no rows gives a table with these columns.
+/// The whole file as one table, or all files of a folder. A file that declares columns and has no rows gives a table with these columns.
 pub fn read_table(path: impl AsRef<Path>) -> Result<Table> {
     read_table_with(path, &ReadOptions::default())
 }
@@ -195,11 +284,8 @@ fn find_format(source: &mut Source) -> Result<Format> {
         let (problem, advice) = problem;
         return Err(Error::data(place, problem, advice));
     }
-    if head.starts_with(b"PAR1") {
-        return Ok(Format::Parquet);
-    }
-    if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) {
-        return Ok(Format::Arrow);
+    if let Some(format) = binary_format(head) {
+        return Ok(format);
     }
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let mut lines = text.split_inclusive(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
@@ -222,17 +308,27 @@ fn find_format(source: &mut Source) -> Result<Format> {
     Ok(by_ending.unwrap_or(Format::Csv))
 }
 
+/// The format that a mark at the beginning tells.
+fn binary_format(head: &[u8]) -> Option<Format> {
+    if head.starts_with(b"PAR1") {
+        return Some(Format::Parquet);
+    }
+    (head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4])).then_some(Format::Arrow)
+}
+
 /// Files that people have, and what to do with them.
 fn known_but_unreadable(head: &[u8]) -> Option<(&'static str, &'static str)> {
     match head {
-        [b'P', b'K', 3, 4, ..] => Some(("is a zip archive or a spreadsheet", "unpack it, or export the sheet as CSV")),
+        [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1, ..] => Some((
+            "is an old Excel file (.xls), or one with a password; neither is read",
+            "save it as .xlsx without a password",
+        )),
         [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => Some((
             "is compressed with bzip2, which is not read",
             "decompress it with `bunzip2`, or use gzip, zstd or xz",
         )),
-        [0xff, 0xfe, 0xff, 0xfe, ..] => None,
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
-            Some(("is UTF-16 text", "save the file as UTF-8, for example with `iconv -f utf-16 -t utf-8`"))
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
+            Some(("is UTF-32 text", "save the file as UTF-8, for example with `iconv -f utf-32 -t utf-8`"))
         }
         [b'F', b'E', b'A', b'1', ..] => {
             Some(("is in the first version of Feather, which is not read", "write it again as Arrow, Parquet or CSV"))
@@ -252,7 +348,7 @@ pub(in crate::table) fn ending(name: &str) -> &str {
     let mut name = name;
     while let Some((stem, last)) = name.rsplit_once('.') {
         match last.to_ascii_lowercase().as_str() {
-            "gz" | "zst" | "zstd" | "xz" | "tar" => name = stem,
+            "gz" | "zst" | "zstd" | "xz" | "tar" | "zip" => name = stem,
             _ => return last,
         }
     }
@@ -286,12 +382,9 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         let problem = |content: &[u8]| found("a", content).unwrap_err().to_string();
-        assert_eq!(
-            problem(b"PK\x03\x04"),
-            "a: is a zip archive or a spreadsheet; unpack it, or export the sheet as CSV"
-        );
+        assert!(problem(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").contains("old Excel file (.xls)"));
         assert!(problem(b"BZh91AY&SY").contains("bzip2"));
-        assert!(problem(b"\xff\xfea\0,\0").contains("UTF-16"));
+        assert!(problem(b"\xff\xfe\0\0a\0\0\0").contains("UTF-32"));
         assert!(problem(b"FEA1").contains("Feather"));
         assert!(problem(b"[{\"a\": 1}]").contains("is one JSON array; write one object a line"));
     }
@@ -299,11 +392,13 @@ mod tests {
     #[test]
     fn names_of_formats() {
         assert_eq!((ending("a.b/c.TSV.gz"), ending("a.tar.xz"), ending("a.csv.tsv-old")), ("TSV", "", "tsv-old"));
-        for format in [Format::Csv, Format::Jsonl, Format::Parquet, Format::Arrow, Format::Arff] {
+        for format in
+            [Format::Csv, Format::Jsonl, Format::Parquet, Format::Arrow, Format::Arff, Format::Xlsx, Format::Ods]
+        {
             assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
         }
         assert_eq!("TSV".parse::<Format>().unwrap(), Format::Csv);
-        let error = "xlsx".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(error, "setting `format`: `xlsx` is not one of csv, jsonl, parquet, arrow, arff");
+        let error = "xls".parse::<Format>().unwrap_err().to_string();
+        assert_eq!(error, "setting `format`: `xls` is not one of csv, jsonl, parquet, arrow, arff, xlsx, ods");
     }
 }

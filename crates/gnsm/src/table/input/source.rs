@@ -4,10 +4,14 @@
 //! cannot be rewound. So a [`Source`] lets a reader look at the beginning first, and then read it again.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use crate::error::{Error, Place, Result};
+use crate::table::input::open::Format;
+
+/// The most that is written to a temporary file.
+const MAX_COPY: u64 = 64 << 30;
 
 /// The name of standard input in messages.
 pub(in crate::table) const STANDARD_INPUT: &str = "standard input";
@@ -20,6 +24,8 @@ pub(in crate::table) struct Source {
     pub(in crate::table) inner_name: String,
     /// The file itself, where formats that jump around can use it: a plain file, not a pipe, not compressed.
     pub(in crate::table) file: Option<File>,
+    /// The format, where what is around the file tells it: a zip that is a spreadsheet.
+    pub(in crate::table) format: Option<Format>,
     head: Vec<u8>,
     read: usize,
     rest: Box<dyn Read + Send>,
@@ -38,21 +44,22 @@ impl Source {
             let place = Place { file: name, ..Place::default() };
             return Err(Error::data(place, "is a folder", "give the path of one file in it"));
         }
-        let mut source = if metadata.is_file() {
-            let again = file.try_clone().map_err(|source| Error::io(path, source))?;
-            let mut source = Self::new(&name, Box::new(file));
-            source.file = Some(again);
-            source
-        } else {
-            Self::new(&name, Box::new(file))
-        };
-        source.inner_name = name;
+        if metadata.is_file() { Self::of_file(&name, file) } else { Ok(Self::new(&name, Box::new(file))) }
+    }
+
+    /// An input from a plain file, from its beginning.
+    pub(in crate::table) fn of_file(name: &str, mut file: File) -> Result<Self> {
+        file.rewind().map_err(|error| Error::io(name, error))?;
+        let again = file.try_clone().map_err(|error| Error::io(name, error))?;
+        let mut source = Self::new(name, Box::new(file));
+        source.file = Some(again);
         Ok(source)
     }
 
     /// An input from anything that can be read.
     pub(in crate::table) fn new(name: &str, input: Box<dyn Read + Send>) -> Self {
-        Self { name: name.to_owned(), inner_name: name.to_owned(), file: None, head: Vec::new(), read: 0, rest: input }
+        let (name, inner_name, head) = (name.to_owned(), name.to_owned(), Vec::new());
+        Self { name, inner_name, file: None, format: None, head, read: 0, rest: input }
     }
 
     /// The same input seen through `wrap`, a decoder.
@@ -78,12 +85,27 @@ impl Source {
     }
 
     /// Everything that is left.
+    #[cfg(test)]
     pub(in crate::table) fn read_all(mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         match self.read_to_end(&mut bytes) {
             Ok(_) => Ok(bytes),
             Err(source) => Err(read_error(&self.name, source)),
         }
+    }
+
+    /// A file with these bytes, for formats that jump around: the file itself, or a temporary one without a name.
+    pub(in crate::table) fn into_file(mut self) -> Result<File> {
+        if let Some(file) = self.file.take() {
+            return Ok(file);
+        }
+        let mut copy = tempfile::tempfile().map_err(|error| Error::io("a temporary file", error))?;
+        let length = io::copy(&mut (&mut self).take(MAX_COPY + 1), &mut copy);
+        if length.map_err(|source| read_error(&self.name, source))? > MAX_COPY {
+            let problem = format!("is longer than {} GiB when unpacked", MAX_COPY >> 30);
+            return Err(Error::data(self.place(), problem, "unpack it first, and give the table itself"));
+        }
+        Ok(copy)
     }
 
     /// Where the input as a whole stands, for messages.

@@ -1,17 +1,18 @@
 //! Reads Apache Parquet.
 //!
-//! The index of a Parquet file stands at its end. So a plain file is read in place, and a pipe or a compressed file is
-//! held in memory. [`super::arrow::columns`] turns its columns into ours.
+//! The index of a Parquet file stands at its end. So a plain file is read in place, and what comes through a pipe or out
+//! of compression is first written to a temporary file. [`super::arrow::columns`] turns its columns into ours.
 
 mod headers;
 
-use bytes::Bytes;
+use std::fs::File;
+
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::reader::ChunkReader;
+use parquet::file::reader::Length;
 
 use crate::error::Result;
 use crate::table::arrow::columns::{ArrowRows, RecordBatches, damaged, undamaged};
@@ -22,15 +23,12 @@ use crate::table::parquet::headers::{check_footer, check_pages};
 const BATCH_ROWS: usize = 8192;
 
 /// The reader of a Parquet file.
-pub(in crate::table) fn open_parquet(mut source: Source) -> Result<ArrowRows> {
+pub(in crate::table) fn open_parquet(source: Source) -> Result<ArrowRows> {
     let name = source.name.clone();
-    match source.file.take() {
-        Some(file) => open(&name, file),
-        None => open(&name, Bytes::from(source.read_all()?)),
-    }
+    open(&name, source.into_file()?)
 }
 
-fn open<R: ChunkReader + 'static>(name: &str, input: R) -> Result<ArrowRows> {
+fn open(name: &str, input: File) -> Result<ArrowRows> {
     let parquet_error = |error: ParquetError| damaged(name, &error.to_string());
     let n_bytes = input.len();
     let (schema, reader) = undamaged(name, || {

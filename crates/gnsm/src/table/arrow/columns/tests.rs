@@ -20,6 +20,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::table::input::compression::tests::{gzip, xz, zstd};
 use crate::table::input::tar::tests::entry;
+use crate::table::input::zip::tests::zip;
 use crate::table::tests::{batches, error_of, read, same, texts};
 use crate::table::{Format, ReadOptions, TableReader};
 
@@ -296,6 +297,13 @@ fn seeds_for_fuzzing() {
         ("csv/gzip", gzip(b"a,b\n1,2\n")),
         ("csv/xz", xz(b"a\tb\n1\t2\n")),
         ("csv/zstd", zstd(b"2019|b\n1|2\n")),
+        ("encoding/latin", b"# c\na,b\ncaf\xe9,x\n1,2\n".to_vec()),
+        ("encoding/wide", "sep=;\na;b\né;1\n".encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        ("zip/one", zip(&[("a/", b""), ("a/t.csv", b"a,b\n1,2\n")], ::zip::CompressionMethod::Deflated)),
+        ("zip/two", zip(&[("a.csv", b"a\n1\n"), ("b.csv", b"a\n1\n")], ::zip::CompressionMethod::Stored)),
+        ("xlsx/sheet", b"<worksheet><dimension ref=\"A1:C2\"/><sheetData><row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>a</t></is></c><c t=\"s\"><v>0</v></c></row><row><c><v>1.5</v></c><c s=\"1\"><v>45000</v></c><c t=\"b\"><v>1</v></c><c t=\"e\"><v>#N/A</v></c></row></sheetData></worksheet>".to_vec()),
+        ("xlsx/strings", b"<sst count=\"2\" uniqueCount=\"2\"><si><t>a&amp;b</t></si><si><r><t>c</t></r></si></sst>".to_vec()),
+        ("ods/content", b"<table:table table:name=\"A\"><table:table-row table:number-rows-repeated=\"2\"><table:table-cell office:value-type=\"string\"><text:p>a<text:s text:c=\"2\"/></text:p></table:table-cell><table:table-cell office:value-type=\"date\" office:date-value=\"2024-03-05T07:10:00\" table:number-columns-repeated=\"3\"/><table:table-cell office:value-type=\"time\" office:time-value=\"PT07H10M00S\"/></table:table-row></table:table>".to_vec()),
         ("csv/tar", [entry("a.csv", b'0', b"a,b\n1,2\n"), vec![0; 512]].concat()),
         ("jsonl/all", b"{\"a\":1,\"b\":\"x\\u00e9\",\"c\":[{}]}\n\n{\"a\":\"y\",\"b\":null,\"d\":true}\n".to_vec()),
         ("arff/all", b"% c\n@relation r\n@attribute a {x, 'y z'}\n@attribute b real [0,1]\n@attribute c string\n@attribute d date \"y\"\n@data\nx,1,'\\u001Eq',d\n{0 'y z', 1 2}, {5}\n?,?,?,? % c\n".to_vec()),
