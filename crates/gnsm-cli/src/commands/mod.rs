@@ -7,6 +7,7 @@ pub mod fit;
 pub mod score;
 pub mod explain;
 pub mod repair;
+pub mod report;
 pub mod inspect;
 pub mod mask;
 pub mod bench;

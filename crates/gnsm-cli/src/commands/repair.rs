@@ -33,7 +33,8 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
     if !(arguments.at_least > 0.0 && arguments.at_least <= 1.0) {
         bail!("--at-least {}: give a probability above 0 and up to 1, such as 0.9", arguments.at_least);
     }
-    let written: Vec<&Path> = [&arguments.output, &arguments.changes].into_iter().flatten().map(AsRef::as_ref).collect();
+    let written: Vec<&Path> =
+        [&arguments.output, &arguments.changes].into_iter().flatten().map(AsRef::as_ref).collect();
     for (at, path) in written.iter().enumerate() {
         let mut others = vec![arguments.model.as_path(), arguments.file.as_path()];
         others.extend(&written[..at]);
@@ -45,8 +46,11 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
     let model = Model::load(&arguments.model)?;
     let table = read_table_with(&arguments.file, &arguments.read.options())?;
     note_columns(console, &model, &table.file, &model.check(&table)?);
-    let changes: Vec<Change> =
-        model.odd_cells(&table, RATE)?.into_iter().filter_map(|cell| change(cell, &table, arguments.at_least)).collect();
+    let changes: Vec<Change> = model
+        .odd_cells(&table, RATE)?
+        .into_iter()
+        .filter_map(|cell| change(cell, &table, arguments.at_least))
+        .collect();
     if arguments.json {
         let list: Vec<_> = changes.iter().map(|Change { row, column, from, to, probability }| {
             json!({ "row": row, "column": column, "from": from, "to": to, "probability": probability })

@@ -133,7 +133,8 @@ impl Sought<'_> {
             let is_odd = |cell: usize| asked[at * split.n_cells + cell];
             for (&column, features) in &columns {
                 let odd = features.iter().filter_map(|feature| judge.feature(feature, &is_odd));
-                if let Some((ratio, repair)) = odd.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(ratio, _)| *ratio > 1.0) {
+                if let Some((ratio, repair)) = odd.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(ratio, _)| *ratio > 1.0)
+                {
                     candidates.push(Candidate { row, column, ratio, repair });
                 }
             }
@@ -184,15 +185,12 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// The ratio of a feature that is odd, and what should stand in the cell.
-    fn feature(
-        &self,
-        feature: &Feature,
-        is_odd: &dyn Fn(usize) -> bool,
-    ) -> Option<(f64, Option<(String, f64)>)> {
+    fn feature(&self, feature: &Feature, is_odd: &dyn Fn(usize) -> bool) -> Option<(f64, Option<(String, f64)>)> {
         let layout = self.sought.encoder.layout();
         let (n_numbers, n_cells) = (layout.n_numbers(), layout.n_cells());
         let seen = |cell: usize| f64::from(self.expected.seen[self.at * n_cells + cell]);
-        let number = feature.number.filter(|number| is_odd(*number)).map(|number| (ratio_of_number(seen(number)), None));
+        let number =
+            feature.number.filter(|number| is_odd(*number)).map(|number| (ratio_of_number(seen(number)), None));
         let cell = n_numbers + feature.group;
         let category = is_odd(cell).then(|| self.category(feature, seen(cell)));
         number.into_iter().chain(category).max_by(|a, b| a.0.total_cmp(&b.0))
