@@ -31,6 +31,8 @@ mod nearest;
 mod page;
 mod tally;
 mod words;
+#[cfg(test)]
+mod tests;
 
 pub use collect::Collector;
 pub use frame::Frame;

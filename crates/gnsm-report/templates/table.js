@@ -4,6 +4,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const { rows, columns, kinds, usual } = data;
   const PAGE = 100;
+  const WIDE = 15;
   const STEPS = [0.02, 0.08, 0.2, 0.4, 0.6];
   const MARKS = { o: "odd", f: "fine", u: "unsure", x: "" };
   // Characters that show nothing or turn the direction of writing.
@@ -78,7 +79,9 @@
   for (const row of rows) for (const reason of row.r) weight[reason.c] += reason.h * (row.s || 0);
   const inFile = columns.map((_, i) => i);
   const byWeight = inFile.slice().sort((a, b) => weight[b] - weight[a] || a - b);
-  let order = inFile;
+  // In a wide table the odd cells would be out of sight.
+  $("order").value = columns.length > WIDE ? "odd" : "file";
+  let order = columns.length > WIDE ? byWeight : inFile;
 
   for (const row of rows) {
     row.parts = new Map(row.r.map(reason => [reason.c, reason]));
