@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture
+.PHONY: check format test test-tables test-slow test-page lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture
 
 check: format test lint doc package readme
 
@@ -13,6 +13,16 @@ test:
 # All that concerns tables, without the networks for masks: burn and what it needs are not built.
 test-tables:
 	cargo test -p gnsm -p gnsm-cli --no-default-features
+
+# The report page in headless Chromium; screenshots are left in target/page.
+test-page: target/venv-page
+	cargo build --workspace
+	target/venv-page/bin/python crates/gnsm-report/tests/page.py $${CARGO_TARGET_DIR:-target}/debug/gnsm target/page
+
+target/venv-page: crates/gnsm-report/tests/requirements.txt
+	python3 -m venv target/venv-page
+	target/venv-page/bin/pip install --quiet -r crates/gnsm-report/tests/requirements.txt
+	touch target/venv-page
 
 # What takes too long for every change; CONTRIBUTING.md names the tests.
 test-slow:

@@ -22,6 +22,7 @@ Examples:
   gnsm fit claims.csv -o claims.gnsm         learn what is usual, and keep the model
   gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
+  gnsm report claims.gnsm new.csv -o r.html  write a page with the odd rows, to be opened in a browser
 
 FILE is a table: csv, tsv, jsonl, parquet, arrow, arff, xlsx or ods, by its content or its ending.
 It may be compressed (.gz, .zst, .xz) or the one file in a .zip or .tar. Several FILEs or a folder
@@ -61,6 +62,8 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Write a file with the cells replaced that are near certainly wrong, and list the changes.
     Repair(RepairArguments),
+    /// Write a page with the odd rows of a file, why they are odd, and how its columns fall.
+    Report(Box<ReportArguments>),
     /// Show what is in a model: columns, settings, training, calibration.
     Inspect(InspectArguments),
     /// Find odd segmentation masks; measure masks against the truth.
@@ -97,6 +100,9 @@ pub struct DetectArguments {
     /// How many rows to show. Rows that are alike are shown once.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
+    /// Write a page with the odd rows to this file as well, to be opened in a browser.
+    #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
     /// Keep the model in this file, for `gnsm score`.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub save: Option<PathBuf>,
@@ -254,6 +260,38 @@ pub struct RepairArguments {
     /// Print the changes as JSON.
     #[arg(long)]
     pub json: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub read: ReadArguments,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The page is one file of at most 3 MB and needs nothing else. Open it in a browser. Sort, search and filter the odd rows, open \
+one to see why it is odd, mark it as odd, fine or unsure, and download the marks.")]
+pub struct ReportArguments {
+    /// A model that `gnsm fit` wrote.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub model: PathBuf,
+    /// The table to read; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Where to write the page.
+    #[arg(long, short, value_name = "PAGE", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Show the N oddest rows [default: all flagged rows, at least 100, at most 1000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub top: Option<u64>,
+    /// How many rows to score at a time. Nothing on the page depends on it.
+    #[arg(long, value_name = "N", default_value = "8192")]
+    pub batch_size: NonZeroUsize,
+    /// Print a summary as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// What is flagged.
+    #[command(flatten)]
+    pub rule: RuleArguments,
     /// How the file is read.
     #[command(flatten)]
     pub read: ReadArguments,

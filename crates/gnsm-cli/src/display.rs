@@ -5,6 +5,8 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
 
+pub use gnsm_report::{count, plural};
+
 /// Titles and names.
 pub const STRONG: Style = Style::new().bold();
 /// What is there for context.
@@ -33,24 +35,6 @@ pub fn cell(place: Place, text: &str, most: usize) -> String {
 fn cut(text: &str, most: usize) -> String {
     let start: String = text.chars().take(most).collect();
     if start.len() == text.len() { value(text) } else { format!("{}…", value(&start)) }
-}
-
-/// 32,950.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 row`, `2 rows`.
-pub fn plural(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// Names for a sentence: `a`, `b` and 3 more.

@@ -20,7 +20,9 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use commands::{Outcome, bench, columns, completions, demo, detect, explain, fit, inspect, man, mask, repair, score};
+use commands::{
+    Outcome, bench, columns, completions, demo, detect, explain, fit, inspect, man, mask, repair, report, score,
+};
 use console::Console;
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Score(arguments) => score::run(&arguments, console),
         Command::Explain(arguments) => explain::run(&arguments, console),
         Command::Repair(arguments) => repair::run(&arguments, console),
+        Command::Report(arguments) => report::run(&arguments, console),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mask(arguments) => mask::run(&arguments, console),
         Command::Bench(arguments) => bench::run(&arguments, console),

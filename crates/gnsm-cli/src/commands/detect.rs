@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use comfy_table::{Attribute, Cell, Color};
 use gnsm::{Explanation, FdrCounter, Model, Reason, Rule, Scored, Table};
+use gnsm_report::Collector;
 use serde_json::json;
 
 use super::fit::{note_ending, note_no_training, refuse_overwriting_inputs, what_to_fit};
+use super::report::write_page;
 use super::{
     Outcome, cells, create_file, flagged_text, keep_columns, read_table, refuse_same_file, score,
     warn_of_small_contamination,
@@ -47,8 +50,15 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     let rule = arguments.rule.rule_or(DEFAULT_RULE)?;
     let (method, builder, missing) = what_to_fit(&arguments.method, &arguments.columns)?;
     let output = arguments.output.output.as_deref();
-    for output in [output, arguments.save.as_deref()].into_iter().flatten() {
+    let others: Vec<&Path> = [output, arguments.save.as_deref()].into_iter().flatten().collect();
+    for output in others.iter().copied().chain(arguments.report.as_deref()) {
         refuse_overwriting_inputs(output, &arguments.files, &arguments.method, &arguments.columns)?;
+    }
+    if let Some(report) = &arguments.report {
+        refuse_same_file(report, &others)?;
+        if others.contains(&report.as_path()) {
+            bail!("--report and another flag name the same file; give two");
+        }
     }
     if let (Some(output), Some(save)) = (output, &arguments.save) {
         refuse_same_file(output, &[save])?;
@@ -65,6 +75,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
         bail!("--json and --output-format both want standard output; give -o as well");
     }
     let mut writer = ScoreWriter::new(arguments.output.format()?, Destination::create(output)?, n_reasons);
+    let page = arguments.report.as_deref().map(create_file).transpose()?;
     interrupt::stop_training(console)?;
     let (table, has_lines) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     if interrupt::requested() {
@@ -94,6 +105,12 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
         let of_training = Outcome::of_training(ending, arguments.method.max_seconds);
         of_training.or(Outcome::of_flagged(flagged, rows, &arguments.rule, console))
     };
+    if let (Some(page), Some(path)) = (page, arguments.report.as_deref()) {
+        let mut collector = Collector::new(&model, rule)?;
+        collector.add_own(&table, &scores)?;
+        let name = arguments.save.as_ref().map_or_else(|| "not kept".into(), |save| save.display().to_string());
+        write_page(console, page, path, &collector.finish(&table.file, &name))?;
+    }
     let kept = writer.kept().clone();
     if writes {
         write_all(writer, &model, &table, &scores, &flags, n_reasons)?;

@@ -8,6 +8,7 @@ pub mod score;
 pub mod explain;
 pub mod cells;
 pub mod repair;
+pub mod report;
 pub mod inspect;
 pub mod mask;
 pub mod bench;

@@ -302,3 +302,25 @@ fn demo_leaves_no_file_behind_unless_it_is_told_to() {
     assert!(folder.text("kept.csv").starts_with("claim,department,"));
     assert_eq!(folder.files().len(), before.len() + 1);
 }
+
+#[test]
+fn a_report_is_one_page() {
+    let folder = Folder::with_model();
+    folder.write("new.csv", claims(1, 300) + ODD);
+    let run = folder.run(&["report", "claims.gnsm", "new.csv", "-o", "report.html"]).succeeded();
+    assert_eq!(run.stdout, "");
+    assert!(run.stderr.contains("of 301 rows flagged (p-value at most 0.01)"), "{}", run.stderr);
+    let page = folder.text("report.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("99999.00"), "the odd row is on it");
+    assert!(!page.contains("src=") && !page.contains("@import"), "nothing is fetched");
+    let json = folder.run(&["report", "claims.gnsm", "new.csv", "-o", "again.html", "--batch-size", "7", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.succeeded().stdout).expect("json");
+    assert_eq!((&json["rows"], &json["shown"]), (&301.into(), &100.into()));
+    assert_eq!(folder.text("again.html"), page, "batches change nothing");
+    folder.run(&["detect", "new.csv", "--method", "marginals", "--report", "own.html", "-q"]).succeeded();
+    assert!(folder.text("own.html").contains("The model learned from this same file."));
+    let error = folder.run(&["report", "claims.gnsm", "new.csv", "-o", "new.csv"]).failed();
+    assert!(error.contains("new.csv is read by this command and cannot be written by it"), "{error}");
+    let error = folder.run(&["detect", "new.csv", "-o", "x.csv", "--report", "x.csv"]).failed();
+    assert!(error.contains("--report and another flag name the same file; give two"), "{error}");
+}

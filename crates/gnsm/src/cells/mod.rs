@@ -71,6 +71,19 @@ pub struct Cells {
     row_tails: [RowTail; 2],
 }
 
+/// How the training rows fell in a cell.
+#[derive(Debug, Clone, Copy)]
+pub struct TrainingCounts<'a> {
+    /// Rows of each category, or of each bin of a number.
+    pub rows: &'a [u32],
+    /// Of each bin the smallest number, the 5 % and 95 % points, and the largest.
+    pub knots: &'a [[f32; 4]],
+    /// The category that means missing, where it is counted apart.
+    pub missing: Option<u32>,
+    /// Rows that miss their value, where they are counted apart.
+    pub n_missing: u32,
+}
+
 impl Cells {
     /// Learns from all rows.
     pub fn fit(_: &NoSettings, layout: &Layout, [training, validation]: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
@@ -80,6 +93,13 @@ impl Cells {
     /// There are no settings.
     pub fn config(&self) -> &NoSettings {
         &NoSettings {}
+    }
+
+    /// How the training rows fell in a cell: numbers first, then groups.
+    pub fn training_counts(&self, cell: usize) -> TrainingCounts<'_> {
+        let Column { counts, bins, missing, n_missing, .. } = &self.columns[cell];
+        let knots = bins.as_ref().map_or(&[][..], |bins| &bins.knots);
+        TrainingCounts { rows: counts, knots, missing: *missing, n_missing: *n_missing }
     }
 
     /// Where a row takes part, if it is a training row to be left out.

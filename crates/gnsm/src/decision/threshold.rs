@@ -229,6 +229,12 @@ impl FdrCounter {
         *self.counts.entry(p_value.to_bits()).or_default() += 1;
     }
 
+    /// How many rows are flagged.
+    pub fn flagged(&self) -> u64 {
+        let Some(cutoff) = self.cutoff() else { return 0 };
+        self.counts.range(..=cutoff.to_bits()).map(|(_, count)| count).sum()
+    }
+
     /// Rows whose p-value is at most this are flagged; none where nothing is odd enough.
     pub fn cutoff(&self) -> Option<f64> {
         let mut cutoff = None;
@@ -442,7 +448,10 @@ mod tests {
             for &p_value in &p_values {
                 counter.add(p_value);
             }
-            prop_assert_eq!(counter.cutoff(), plain_cutoff(&p_values, level));
+            let cutoff = plain_cutoff(&p_values, level);
+            prop_assert_eq!(counter.cutoff(), cutoff);
+            let flagged = p_values.iter().filter(|p_value| Rule::Fdr(level).flags(0.0, **p_value, cutoff)).count();
+            prop_assert_eq!(counter.flagged(), flagged as u64);
         }
 
         #[test]

@@ -10,7 +10,6 @@ mod metrics;
 mod evaluate;
 mod chart;
 mod report;
-mod page;
 
 use std::fmt::Display;
 

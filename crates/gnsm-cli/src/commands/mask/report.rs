@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use gnsm::mask::{Image, ImageTable, Mask, image_file, png_of_image, read_image, read_mask};
+use gnsm_report::masks::{Card, MaskReport, Panel, color};
 
 use super::super::{create_file, refuse_same_file};
 use super::arguments::ReportArguments;
-use super::page::{Card, Page, Panel, color};
 use super::{Failures, Outcome};
 use crate::console::Console;
 use crate::display::{bytes, plural};
@@ -64,7 +64,7 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
         cards.push(Card { name, is_flagged, facts, panels: panels.collect() });
     }
     let shown = cards.len();
-    let page = Page {
+    let page = MaskReport {
         scores: &arguments.scores.display().to_string(),
         images: ranked.len(),
         cards,

@@ -1,0 +1,78 @@
+//! `gnsm report`: a page with the odd rows of a file, to be opened in a browser.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use gnsm::Model;
+use gnsm::internals::files::AtomicFile;
+use gnsm_report::{Collector, Report};
+use serde_json::json;
+
+use super::{
+    Outcome, create_file, flagged_text, note_columns, open_table, refuse_same_file, warn_of_small_contamination,
+};
+use crate::arguments::ReportArguments;
+use crate::console::{Console, print_json};
+use crate::display::{bytes, plural};
+use crate::interrupt;
+use crate::progress::RowCounter;
+
+/// Rows of the first batch, on which columns are compared with the model's, whatever the batch size.
+const CHECKED_ROWS: usize = 1024;
+
+/// Runs the command.
+pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
+    let rule = arguments.rule.rule()?;
+    refuse_same_file(&arguments.output, &[&arguments.model, &arguments.file])?;
+    let page = create_file(&arguments.output)?;
+    let model = Model::load(&arguments.model)?;
+    warn_of_small_contamination(console, &model, rule);
+    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
+    interrupt::stop_soon()?;
+    let mut collector = Collector::new(&model, rule)?;
+    if let Some(top) = arguments.top {
+        collector = collector.top(top as usize);
+    }
+    let counter = RowCounter::new(console, false);
+    let mut file = None;
+    while let Some(batch) = reader.next_batch(if file.is_none() { CHECKED_ROWS } else { arguments.batch_size.get() })? {
+        if file.is_none() {
+            note_columns(console, &model, &batch.file, &model.check(&batch)?);
+            file = Some(batch.file.clone());
+        }
+        collector.add(&batch)?;
+        counter.add(batch.n_rows() as u64);
+        reader.recycle(batch);
+        if interrupt::requested() {
+            return Ok(Outcome::Interrupted);
+        }
+    }
+    drop(counter);
+    let Some(file) = file else { bail!("{}: holds no rows; give a file with rows", arguments.file.display()) };
+    let report = collector.finish(&file, &arguments.model.display().to_string());
+    write_page(console, page, &arguments.output, &report)?;
+    if arguments.json {
+        print_json(&json!({
+            "rows": report.rows(),
+            "flagged": report.flagged(),
+            "shown": report.shown(),
+            "rule": rule,
+            "output": arguments.output.display().to_string(),
+            "model": model.hash(),
+        }))?;
+    } else {
+        console.note(flagged_text(rule, report.flagged(), report.rows()));
+    }
+    Ok(Outcome::of_flagged(report.flagged(), report.rows(), &arguments.rule, console))
+}
+
+/// Writes the page of a report, and says so.
+pub fn write_page(console: Console, mut page: AtomicFile, path: &Path, report: &Report<'_>) -> Result<()> {
+    let html = report.html();
+    page.write_all(html.as_bytes()).with_context(|| path.display().to_string())?;
+    page.finish()?;
+    let (size, rows) = (bytes(html.len() as u64), plural(report.shown() as u64, "row"));
+    console.note(format_args!("wrote {} ({size}) with the {rows} that are oddest", path.display()));
+    Ok(())
+}

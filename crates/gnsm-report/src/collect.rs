@@ -1,0 +1,265 @@
+//! Walks over the rows of a file once and keeps what the page shows, in room that does not grow with the file.
+
+use gnsm::internals::columns::Encoded;
+use gnsm::{Calibration, ColumnReport, Explanation, FdrCounter, Model, Result, Rule, Scored, Table};
+
+use crate::nearest::UsualRows;
+use crate::page::Report;
+use crate::tally::Tally;
+use crate::words::cut;
+
+/// Rows of the page, at the most.
+pub const MOST_ROWS: usize = 1000;
+/// Rows of the page where fewer are flagged.
+const FEWEST_ROWS: usize = 100;
+/// Characters of a cell that are kept.
+pub const CELL: usize = 300;
+/// The p-value from which on a row is usual.
+const USUAL: f64 = 0.5;
+/// Bins of scores up to the highest of the usual rows, and beyond.
+const BINS_USUAL: usize = 40;
+const BINS: usize = 60;
+
+/// A row for the page.
+#[derive(Debug, Clone)]
+pub struct OddRow {
+    /// Its number in the file, from 0.
+    pub row: u64,
+    /// Its line in the file, or its number from 1 where the format has no lines.
+    pub line: u64,
+    /// Score and p-value.
+    pub scored: Scored,
+    /// Its cells by the page's columns, cut to a length that fits.
+    pub cells: Vec<Option<String>>,
+    /// Why it is odd.
+    pub explanation: Explanation,
+    /// What the detector sees.
+    pub codes: Vec<u32>,
+    /// What the detector sees.
+    pub numbers: Vec<f32>,
+}
+
+/// Takes the rows of a file, batch by batch.
+#[derive(Debug)]
+pub struct Collector<'m> {
+    model: &'m Model,
+    rule: Rule,
+    most: Option<usize>,
+    is_own: bool,
+    columns: Vec<String>,
+    report: ColumnReport,
+    rows: u64,
+    flagged: u64,
+    rate: Option<FdrCounter>,
+    scores: ScoreBins,
+    tally: Tally,
+    odd: Vec<OddRow>,
+    usual: UsualRows,
+}
+
+impl<'m> Collector<'m> {
+    /// Starts with no rows; `rule` says which are flagged.
+    pub fn new(model: &'m Model, rule: Rule) -> Result<Self> {
+        rule.validate()?;
+        let rate = if let Rule::Fdr(level) = rule { Some(FdrCounter::new(level)?) } else { None };
+        Ok(Self {
+            model,
+            rule,
+            most: None,
+            is_own: false,
+            columns: Vec::new(),
+            report: ColumnReport::default(),
+            rows: 0,
+            flagged: 0,
+            rate,
+            scores: ScoreBins::new(model.calibration()),
+            tally: Tally::new(model.encoder()),
+            odd: Vec::new(),
+            usual: UsualRows::new(),
+        })
+    }
+
+    /// Shows exactly the `most` oddest rows, 1,000 at the most. Without this, all flagged rows are shown, or a hundred.
+    pub fn top(mut self, most: usize) -> Self {
+        self.most = Some(most.min(MOST_ROWS));
+        self
+    }
+
+    /// Scores the next rows of the file and takes them.
+    pub fn add(&mut self, batch: &Table) -> Result<()> {
+        if self.rows == 0 {
+            self.report = self.model.check(batch)?;
+        }
+        let scores = self.model.score(batch)?;
+        self.take(batch, &self.model.encoder().encode(batch)?, &scores)
+    }
+
+    /// Takes the table that the model was fitted on, with what [`Model::score_own`] said of it.
+    pub fn add_own(&mut self, table: &Table, scores: &[Scored]) -> Result<()> {
+        self.is_own = true;
+        self.take(table, &self.model.encoder().encode_whole(table)?, scores)
+    }
+
+    fn take(&mut self, batch: &Table, encoded: &Encoded, scores: &[Scored]) -> Result<()> {
+        if self.rows == 0 {
+            self.columns = batch.columns.iter().map(|column| column.name.clone()).collect();
+            let used = self.model.schema().used().map(|column| &column.name);
+            self.columns.extend(used.filter(|name| batch.column(name).is_none()).cloned().collect::<Vec<_>>());
+        }
+        self.tally.add(self.model.encoder(), encoded);
+        for scored in scores {
+            self.scores.add(scored.score);
+            match &mut self.rate {
+                Some(rate) => rate.add(scored.p_value),
+                None => self.flagged += u64::from(self.rule.flags(scored.score, scored.p_value, None)),
+            }
+        }
+        for (at, scored) in scores.iter().enumerate().filter(|(_, scored)| scored.p_value >= USUAL) {
+            let columns = &self.columns;
+            self.usual.pass(self.rows + at as u64, encoded, at, || cells(batch, columns, at));
+            debug_assert!(!scored.p_value.is_nan());
+        }
+        self.keep_odd(batch, encoded, scores)?;
+        self.rows += batch.n_rows() as u64;
+        Ok(())
+    }
+
+    /// Explains and keeps the rows of a batch that are among the oddest so far.
+    fn keep_odd(&mut self, batch: &Table, encoded: &Encoded, scores: &[Scored]) -> Result<()> {
+        let floor = if self.odd.len() < MOST_ROWS { None } else { self.odd.last().map(|row| row.scored.score) };
+        let mut candidates: Vec<usize> = (0..scores.len()).collect();
+        candidates.retain(|&at| floor.is_none_or(|floor| order(scores[at].score) > order(floor)));
+        candidates.sort_by(|&a, &b| order(scores[b].score).total_cmp(&order(scores[a].score)));
+        candidates.truncate(MOST_ROWS);
+        let explanations = if self.is_own {
+            self.model.explain_own(batch, &candidates, usize::MAX)?
+        } else {
+            self.model.explain(batch, &candidates, usize::MAX)?
+        };
+        for (&at, explanation) in candidates.iter().zip(explanations) {
+            self.odd.push(OddRow {
+                row: self.rows + at as u64,
+                line: batch.lines[at],
+                scored: scores[at],
+                cells: cells(batch, &self.columns, at),
+                explanation,
+                codes: encoded.codes(at).to_vec(),
+                numbers: encoded.numbers(at).to_vec(),
+            });
+        }
+        // Stable: among equal scores, rows keep their order.
+        self.odd.sort_by(|a, b| order(b.scored.score).total_cmp(&order(a.scored.score)));
+        self.odd.truncate(MOST_ROWS);
+        Ok(())
+    }
+
+    /// The report. `file` is the name of the table and `model` that of the model, as the page shows them.
+    pub fn finish(mut self, file: &str, model: &str) -> Report<'m> {
+        let cutoff = self.rate.as_ref().and_then(FdrCounter::cutoff);
+        if let Some(rate) = &self.rate {
+            self.flagged = rate.flagged();
+        }
+        let shown = self.most.unwrap_or_else(|| FEWEST_ROWS.max(self.flagged as usize));
+        self.odd.truncate(shown);
+        let threshold = self.threshold(cutoff);
+        Report {
+            model: self.model,
+            model_name: model.to_owned(),
+            file: file.to_owned(),
+            rule: self.rule,
+            cutoff,
+            threshold,
+            is_own: self.is_own,
+            columns: self.columns,
+            differences: self.report,
+            rows: self.rows,
+            flagged: self.flagged,
+            scores: self.scores,
+            tally: self.tally,
+            odd: self.odd,
+            usual: self.usual,
+        }
+    }
+
+    /// The score from which on rows are flagged, if any could be.
+    fn threshold(&self, cutoff: Option<f64>) -> Option<f64> {
+        let limit = match self.rule {
+            Rule::Threshold(score) => return Some(score),
+            Rule::Contamination(part) => part,
+            Rule::Fdr(_) => cutoff?,
+        };
+        let calibration = self.model.calibration();
+        let p_value =
+            |score: f64| if self.is_own { calibration.tail_p_value(score) } else { calibration.p_value(score) };
+        lowest(|score| p_value(score) <= limit, calibration, self.scores.highest)
+    }
+}
+
+/// The lowest score of which something holds that holds of all higher ones, to within rounding.
+fn lowest(holds: impl Fn(f64) -> bool, calibration: &Calibration, highest: f64) -> Option<f64> {
+    let (mut low, mut high) = (calibration.quantile(0.0), highest.max(calibration.quantile(1.0)).next_up());
+    if !low.is_finite() || !high.is_finite() || !holds(high) {
+        return None;
+    }
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+/// A score that is not a number is no evidence.
+fn order(score: f64) -> f64 {
+    if score.is_nan() { f64::NEG_INFINITY } else { score }
+}
+
+fn cells(batch: &Table, columns: &[String], row: usize) -> Vec<Option<String>> {
+    // The columns of a batch mostly stand where those of the first one did.
+    let column = |(at, name): (usize, &String)| {
+        let same = batch.columns.get(at).filter(|column| column.name == *name);
+        same.or_else(|| batch.column(name))
+    };
+    let text = |place| column(place).and_then(|column| column.values.text(row)).map(|text| cut(&text, CELL));
+    columns.iter().enumerate().map(text).collect()
+}
+
+/// How many rows have about which score.
+#[derive(Debug)]
+pub struct ScoreBins {
+    /// Where the first bin begins.
+    pub low: f64,
+    /// How wide a bin is.
+    pub width: f64,
+    /// Rows of each bin; then those beyond.
+    pub rows: Vec<u64>,
+    /// The highest score.
+    pub highest: f64,
+}
+
+impl ScoreBins {
+    fn new(calibration: &Calibration) -> Self {
+        let (low, high) = (calibration.quantile(0.0), calibration.quantile(1.0));
+        let width = (high - low) / BINS_USUAL as f64;
+        let width = if width > 0.0 && width.is_finite() { width } else { 1.0 };
+        Self {
+            low: if low.is_finite() { low } else { 0.0 },
+            width,
+            rows: vec![0; BINS + 1],
+            highest: f64::NEG_INFINITY,
+        }
+    }
+
+    fn add(&mut self, score: f64) {
+        if score.is_nan() {
+            return;
+        }
+        self.highest = self.highest.max(score);
+        let bin = ((score - self.low) / self.width).max(0.0) as usize;
+        self.rows[bin.min(BINS)] += 1;
+    }
+
+    /// Where the bins end.
+    pub fn high(&self) -> f64 {
+        self.low + BINS as f64 * self.width
+    }
+}

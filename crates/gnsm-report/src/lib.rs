@@ -1,0 +1,40 @@
+//! The pages of gnsm: a report on the odd rows of a table, and one on odd masks.
+//!
+//! A page is one HTML file. It fetches nothing, and its content security policy allows no script but its own. Templates
+//! escape every text that comes from a file, and the script puts texts into the page as texts only.
+//!
+//! ```no_run
+//! use gnsm::{Model, ReadOptions, Rule, TableReader};
+//! use gnsm_report::Collector;
+//!
+//! let model = Model::load("claims.gnsm")?;
+//! let mut collector = Collector::new(&model, Rule::Contamination(0.01))?;
+//! let mut reader = TableReader::open("claims.csv", &ReadOptions::default())?;
+//! while let Some(batch) = reader.next_batch(8192)? {
+//!     collector.add(&batch)?;
+//! }
+//! std::fs::write("report.html", collector.finish("claims.csv", "claims.gnsm").html())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `collect` walks over the rows once and keeps the oddest, `tally` counts how the cells of every column fall, `columns`
+//! sums up what is odd in each column, `kind` says what kind of reason a reason is, `chart` draws, `page` puts everything
+//! into the template. `masks` is the page on masks. `frame` is what all pages share.
+
+mod chart;
+mod collect;
+mod columns;
+mod frame;
+mod kind;
+pub mod masks;
+mod nearest;
+mod page;
+mod tally;
+mod words;
+#[cfg(test)]
+mod tests;
+
+pub use collect::Collector;
+pub use frame::Frame;
+pub use page::Report;
+pub use words::{count, plural};
