@@ -274,9 +274,9 @@ pub struct ReportArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
-    /// The table to read; `-` is standard input.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The table to read: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
     /// Where to write the page.
     #[arg(long, short, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,

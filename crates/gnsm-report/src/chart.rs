@@ -22,7 +22,7 @@ pub struct Bars {
     /// What of the column it is; empty for its value.
     pub title: String,
     /// The bars.
-    pub bars: Vec<Bar>,
+    pub categories: Vec<Bar>,
     /// Whether training is known.
     pub has_training: bool,
 }

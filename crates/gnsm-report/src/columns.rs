@@ -9,6 +9,9 @@ use crate::collect::OddRow;
 use crate::page::Report;
 use crate::words::{count, percent, shown};
 
+/// A value: its part of all scores, how often it is odd, what it is and what was expected.
+type Seen<'a> = (f64, u64, &'a str, Option<&'a str>);
+
 /// The share of a score from which on a cell counts as odd.
 pub const ODD_SHARE: f64 = 0.08;
 /// Columns that have charts, at the most: a page has to stay small.
@@ -93,7 +96,7 @@ pub fn summaries(report: &Report<'_>) -> (Vec<ColumnSummary>, usize) {
             }
         }
     }
-    let mut oddest: HashMap<&str, Vec<(f64, u64, &str, Option<&str>)>> = HashMap::new();
+    let mut oddest: HashMap<&str, Vec<Seen<'_>>> = HashMap::new();
     for ((column, saw), (part, times, expected)) in values {
         oddest.entry(column).or_default().push((part, times, saw, expected));
     }
@@ -119,7 +122,7 @@ pub fn summaries(report: &Report<'_>) -> (Vec<ColumnSummary>, usize) {
         }
         let mut list = oddest.get(schema.name.as_str()).cloned().unwrap_or_default();
         list.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(b.2)));
-        let value = |(_, times, saw, expected): &(f64, u64, &str, Option<&str>)| OddValue {
+        let value = |(_, times, saw, expected): &Seen<'_>| OddValue {
             value: shown(saw, VALUE),
             expected: expected.map(|expected| shown(expected, VALUE)),
             times: if *times == 1 { "once".into() } else { format!("{} times", count(*times)) },

@@ -18,6 +18,9 @@ use crate::nearest::UsualRows;
 use crate::tally::Tally;
 use crate::words::{count, cut, percent, plural, shown};
 
+/// Values that a cell could have: each with its probability, and whether it is what was seen.
+type Alternatives = Vec<(String, f64, bool)>;
+
 /// Bytes that the rows may take. With charts and script, a page is then smaller than 3 MB.
 const ROOM: usize = 2_200_000;
 /// Characters of a cell, the longest that leave enough room.
@@ -143,7 +146,7 @@ struct DataReason {
     /// What was expected.
     x: Option<String>,
     /// Values with their probabilities, and whether it is the one that was seen.
-    a: Vec<(String, f64, bool)>,
+    a: Alternatives,
 }
 
 #[derive(Serialize)]
@@ -360,7 +363,7 @@ impl Report<'_> {
         (last.0, rows, last.1)
     }
 
-    fn data_of(&self, alternatives: &[Vec<Vec<(String, f64, bool)>>], rows: usize, cell: usize) -> Data<'_> {
+    fn data_of(&self, alternatives: &[Vec<Alternatives>], rows: usize, cell: usize) -> Data<'_> {
         let schema = self.model.schema();
         let place: HashMap<&str, usize> = self.columns.iter().map(String::as_str).zip(0..).collect();
         let cut_all = |cells: &[Option<String>]| -> Vec<Option<String>> {
@@ -377,7 +380,7 @@ impl Report<'_> {
                 })
             });
             let reasons = &row.explanation.reasons;
-            let reason = |(reason, alternatives): (&Reason, &Vec<(String, f64, bool)>)| {
+            let reason = |(reason, alternatives): (&Reason, &Alternatives)| {
                 let kind = self.kind(reason);
                 let mut short = reason.clone();
                 short.saw = cut(&reason.saw, SAW.min(cell));
@@ -424,7 +427,7 @@ impl Report<'_> {
     }
 
     /// For each row and reason that is about a category: what was seen and what is likelier, with probabilities.
-    fn alternatives(&self) -> Vec<Vec<Vec<(String, f64, bool)>>> {
+    fn alternatives(&self) -> Vec<Vec<Alternatives>> {
         let encoder = self.model.encoder();
         let layout = encoder.layout();
         let feature_of = |reason: &Reason| -> Option<&Feature> {
@@ -448,7 +451,7 @@ impl Report<'_> {
         let detector = self.model.fitted().detector();
         let left_out = if self.is_own { detector.expected_left_out(&rows, &asked) } else { None };
         let expected = left_out.or_else(|| detector.expected(&rows, &asked));
-        let of_reason = |at: usize, row: &OddRow, reason: &Reason| -> Option<Vec<(String, f64, bool)>> {
+        let of_reason = |at: usize, row: &OddRow, reason: &Reason| -> Option<Alternatives> {
             let (Expected { probabilities, seen, .. }, feature) = (expected.as_ref()?, feature_of(reason)?);
             let places = layout.group(feature.group);
             let start = at * (layout.width() - layout.n_numbers()) + places.start - layout.n_numbers();

@@ -282,8 +282,9 @@ fn categories(encoder: &Encoder, feature: &Feature, here: &Counts, training: Opt
     if here.codes[n] > 0.0 {
         bars.push(bar("never seen in training".into(), true, share_here(n), 0.0));
     }
-    (!bars.is_empty())
-        .then(|| Chart::Bars(Bars { title: title(encoder, feature), bars, has_training: training.is_some() }))
+    (!bars.is_empty()).then(|| {
+        Chart::Bars(Bars { title: title(encoder, feature), categories: bars, has_training: training.is_some() })
+    })
 }
 
 const _: () = assert!(UNSEEN as usize > STEPS, "a code that was never seen is beyond all others");

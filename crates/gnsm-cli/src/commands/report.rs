@@ -10,7 +10,8 @@ use gnsm_report::{Collector, Report};
 use serde_json::json;
 
 use super::{
-    Outcome, create_file, flagged_text, note_columns, open_table, refuse_same_file, warn_of_small_contamination,
+    Outcome, create_file, flagged_text, note_columns, note_reading, open_table, refuse_same_file, shown,
+    warn_of_small_contamination,
 };
 use crate::arguments::ReportArguments;
 use crate::console::{Console, print_json};
@@ -24,11 +25,12 @@ const CHECKED_ROWS: usize = 1024;
 /// Runs the command.
 pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
     let rule = arguments.rule.rule()?;
-    refuse_same_file(&arguments.output, &[&arguments.model, &arguments.file])?;
+    let read: Vec<&Path> = arguments.files.iter().chain([&arguments.model]).map(AsRef::as_ref).collect();
+    refuse_same_file(&arguments.output, &read)?;
     let page = create_file(&arguments.output)?;
     let model = Model::load(&arguments.model)?;
     warn_of_small_contamination(console, &model, rule);
-    let mut reader = open_table(&arguments.file, &arguments.read.options())?;
+    let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
     interrupt::stop_soon()?;
     let mut collector = Collector::new(&model, rule)?;
     if let Some(top) = arguments.top {
@@ -49,7 +51,8 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
         }
     }
     drop(counter);
-    let Some(file) = file else { bail!("{}: holds no rows; give a file with rows", arguments.file.display()) };
+    note_reading(console, &reader);
+    let Some(file) = file else { bail!("{}: holds no rows; give a file with rows", shown(&arguments.files)) };
     let report = collector.finish(&file, &arguments.model.display().to_string());
     write_page(console, page, &arguments.output, &report)?;
     if arguments.json {

@@ -184,6 +184,7 @@ mod tests {
             ],
             lines: vec![2, 3],
             rows_may_omit_columns: false,
+            parts: Vec::new(),
         }
     }
 
