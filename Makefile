@@ -1,8 +1,8 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture
+.PHONY: check format test test-tables test-slow test-page lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture python python-spark
 
-check: format test lint doc package readme
+check: format test lint doc package readme python
 
 format:
 	cargo fmt --all --check
@@ -49,6 +49,15 @@ licences:
 # The README's commands with the binary that `make test` has built. With PROFILE=release it is installed first, which takes minutes.
 readme:
 	.ci/readme
+
+# The Python package: builds the wheel, installs it into target/venv-python, and runs its tests. PROFILE=release builds it as users
+# have it.
+python:
+	.ci/python
+
+# The tests on Spark, which needs Java.
+python-spark:
+	.ci/python pyspark
 
 # The README's picture of `gnsm detect`, from a real run.
 picture:

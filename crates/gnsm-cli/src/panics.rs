@@ -36,5 +36,10 @@ pub fn record() {
 /// Runs `work`; a panic in it, on whatever thread of the pool, is an error.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     // Nothing that the panic left half-done is looked at again: the process ends.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panic(LAST.lock().map(|last| last.clone()).unwrap_or_default()))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| last())
+}
+
+/// The newest panic.
+pub fn last() -> Panic {
+    Panic(LAST.lock().map(|last| last.clone()).unwrap_or_default())
 }

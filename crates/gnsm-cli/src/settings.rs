@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use clap::ValueEnum;
 use gnsm::Method;
 use gnsm::settings::{DagmmConfig, DsvddConfig, GnsmConfig, Head, PaperSet};
 use serde::Serialize;
@@ -12,28 +13,51 @@ use serde_json::Value;
 use crate::arguments::{HeadName, MethodArguments, Preset};
 
 /// The method with its preset, its head, and the settings of a file on top.
-pub fn method(arguments: &MethodArguments) -> Result<Method> {
-    let mut method = Method::named(&arguments.method)?;
-    if let Some(preset) = arguments.preset {
+pub(crate) fn method(arguments: &MethodArguments) -> Result<Method> {
+    let method = named(&arguments.method, arguments.preset, arguments.head)?;
+    let method = match &arguments.config {
+        Some(path) => with_file(&method, path)?,
+        None => method,
+    };
+    method.validate()?;
+    Ok(method)
+}
+
+/// [`method`] with all of it given by name, and the settings as JSON.
+pub fn method_with(name: &str, preset: Option<&str>, head: Option<&str>, changes: Value) -> Result<Method> {
+    let method = with_changes(&named(name, parsed("preset", preset)?, parsed("head", head)?)?, changes)?;
+    method.validate()?;
+    Ok(method)
+}
+
+fn parsed<T: ValueEnum>(what: &str, name: Option<&str>) -> Result<Option<T>> {
+    let Some(name) = name else { return Ok(None) };
+    let parsed = T::from_str(name, false).map_err(|_| {
+        let names = T::value_variants().iter().filter_map(T::to_possible_value);
+        let names: Vec<String> = names.map(|name| name.get_name().to_owned()).collect();
+        anyhow!("setting `{what}`: `{name}` is not one of {}", names.join(", "))
+    });
+    parsed.map(Some)
+}
+
+fn named(name: &str, preset: Option<Preset>, head: Option<HeadName>) -> Result<Method> {
+    let mut method = Method::named(name)?;
+    if let Some(preset) = preset {
         if !matches!(method, Method::Gnsm(_) | Method::Dsvdd(_) | Method::Dagmm(_)) {
             bail!("--preset is for the methods gnsm, dsvdd and dagmm, not for {}; leave it out", method.name());
         }
         method = with_preset(method, preset)?;
     }
     if let Method::Gnsm(config) = &mut method {
-        *config = with_head(*config, arguments.head);
-    } else if arguments.head.is_some() {
+        *config = with_head(*config, head);
+    } else if head.is_some() {
         bail!("--head is for the method gnsm, not for {}; leave it out, or give --method gnsm", method.name());
     }
-    if let Some(path) = &arguments.config {
-        method = with_file(&method, path)?;
-    }
-    method.validate()?;
     Ok(method)
 }
 
 /// A method with the settings of a preset. Methods that the paper does not tune have one set of settings.
-pub fn with_preset(method: Method, preset: Preset) -> Result<Method> {
+pub(crate) fn with_preset(method: Method, preset: Preset) -> Result<Method> {
     let set = match preset {
         Preset::Fast => return Ok(method),
         Preset::Paper => PaperSet::Any,
@@ -71,7 +95,7 @@ fn with_default_noise(config: GnsmConfig, head: Head) -> GnsmConfig {
 }
 
 /// A TOML file; what is wrong with it is told in one line, with its number.
-pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
+pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     toml::from_str(&text).map_err(|error| {
         let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
@@ -89,7 +113,7 @@ pub fn of_method(method: &Method) -> Result<Value> {
 }
 
 /// Settings as JSON. By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
-pub fn readable(settings: &impl Serialize) -> Result<Value> {
+pub(crate) fn readable(settings: &impl Serialize) -> Result<Value> {
     Ok(serde_json::from_str(&serde_json::to_string(settings)?)?)
 }
 
@@ -107,7 +131,7 @@ fn replace(settings: &mut Value, old: &Value, new: &Value) {
 }
 
 /// Settings with those of a TOML file in place of their own.
-pub fn with_changes_of<T: Serialize + DeserializeOwned>(settings: &T, path: &Path) -> Result<T> {
+pub(crate) fn with_changes_of<T: Serialize + DeserializeOwned>(settings: &T, path: &Path) -> Result<T> {
     let changed = |changes| -> Result<T> {
         let mut value = readable(settings)?;
         merge(&mut value, changes, "")?;
@@ -117,7 +141,7 @@ pub fn with_changes_of<T: Serialize + DeserializeOwned>(settings: &T, path: &Pat
 }
 
 /// The method with the settings of a TOML file in place of its own.
-pub fn with_file(method: &Method, path: &Path) -> Result<Method> {
+pub(crate) fn with_file(method: &Method, path: &Path) -> Result<Method> {
     with_changes(method, read_toml(path)?).with_context(|| path.display().to_string())
 }
 

@@ -3,8 +3,11 @@
 //! A message says where (file, line, column), what is wrong, and what to do about it. The parts are kept
 //! apart so that a program can use them; [`std::fmt::Display`] puts them together for a person.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What every fallible function of the library returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -115,5 +118,29 @@ impl Error {
     /// An [`Error::Config`] for the setting `field`.
     pub fn config(field: &'static str, problem: impl Into<String>) -> Self {
         Self::Config { field, problem: problem.into() }
+    }
+}
+
+thread_local! {
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// What a thread unwinds with where [`stop_point`] ends it.
+#[derive(Debug)]
+pub struct Stopped;
+
+/// From now on this thread ends its work soon after `flag` is set, by unwinding with [`Stopped`].
+///
+/// A program that must stay alive, such as a Python interpreter, gives its flag to each thread of a pool of its own, and catches
+/// what comes out. Training has a gentler way to end ([`crate::Watcher::stop`]), which keeps the best so far.
+pub fn stop_when(flag: Arc<AtomicBool>) {
+    STOP.set(Some(flag));
+}
+
+/// Ends the work of this thread if that is wanted. Long loops pass here.
+pub(crate) fn stop_point() {
+    if STOP.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))) {
+        // This is no panic: the panic hook is not called.
+        std::panic::resume_unwind(Box::new(Stopped));
     }
 }

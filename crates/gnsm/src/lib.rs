@@ -101,6 +101,7 @@ pub mod internals {
         decision,
         density,
         detectors,
+        error,
         files,
         math,
         method,

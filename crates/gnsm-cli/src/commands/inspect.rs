@@ -33,27 +33,34 @@ pub fn run(arguments: &InspectArguments) -> Result<Outcome> {
     }
     let model = Model::load(&arguments.model)?;
     let size = std::fs::metadata(&arguments.model).with_context(|| arguments.model.display().to_string())?.len();
-    let method = model.method();
-    let levels = match &method {
-        Method::Gnsm(config) => Some(Levels::new(&config.levels)?),
-        _ => None,
-    };
-    let settings = settings::of_method(&method)?;
     let file = arguments.model.display().to_string();
     if arguments.json {
-        print_json(&as_json(&file, size, &model, &settings, levels.as_ref()))?;
+        let mut whole = json!({ "file": file, "bytes": size });
+        if let (Value::Object(whole), Value::Object(model)) = (&mut whole, describe(&model)?) {
+            whole.extend(model);
+        }
+        print_json(&whole)?;
     } else {
-        print_page(&page(&file, size, &model, &settings, levels.as_ref()))?;
+        let settings = settings::of_method(&model.method())?;
+        print_page(&page(&file, size, &model, &settings, levels(&model)?.as_ref()))?;
     }
     Ok(Outcome::Done)
 }
 
-fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> Value {
+fn levels(model: &Model) -> Result<Option<Levels>> {
+    Ok(match model.method() {
+        Method::Gnsm(config) => Some(Levels::new(&config.levels)?),
+        _ => None,
+    })
+}
+
+/// All about a model, for machines.
+pub fn describe(model: &Model) -> Result<Value> {
+    let settings = settings::of_method(&model.method())?;
+    let levels = levels(model)?;
     let training = model.training();
     let [training_rows, validation_rows, calibration_rows] = model.report().rows;
-    json!({
-        "file": file,
-        "bytes": size,
+    Ok(json!({
         "blake3": model.hash(),
         "method": model.fitted().name(),
         "settings": settings,
@@ -66,7 +73,7 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
             "calibration": calibration_rows,
             "labelled_anomalies": model.report().labelled_anomalies,
         },
-        "levels": levels.map(|levels| (0..levels.count())
+        "levels": levels.as_ref().map(|levels| (0..levels.count())
             .map(|level| json!({
                 "lambda": levels.lambda(level),
                 "sigma": levels.sigma(level),
@@ -77,7 +84,7 @@ fn as_json(file: &str, size: u64, model: &Model, settings: &Value, levels: Optio
         "weights": weights(model.fitted()),
         "warning": model.warning(),
         "calibration": calibration_json(model.calibration()),
-    })
+    }))
 }
 
 fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&Levels>) -> String {

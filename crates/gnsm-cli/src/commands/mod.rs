@@ -142,32 +142,47 @@ fn refuse_same_file(output: &Path, others: &[&Path]) -> Result<()> {
 
 /// Tells how a file's columns differ from the model's.
 fn note_columns(console: Console, model: &Model, file: &str, report: &ColumnReport) {
+    for note in column_notes(model, report) {
+        console.note(format_args!("{file}: {note}"));
+    }
+}
+
+/// How a file's columns differ from the model's, a sentence each.
+pub fn column_notes(model: &Model, report: &ColumnReport) -> Vec<String> {
     // A label column is where it was in training: not used, and no news.
     let extra: Vec<String> =
         report.extra.iter().filter(|name| Some(*name) != model.report().label.as_ref()).cloned().collect();
+    let mut notes = Vec::new();
     if !extra.is_empty() {
-        console.note(format_args!("{file}: the model does not know and does not use {}", names(&extra)));
+        notes.push(format!("the model does not know and does not use {}", names(&extra)));
     }
     if report.reordered {
-        console.note(format_args!("{file}: columns come in another order than in training; they are matched by name"));
+        notes.push("columns come in another order than in training; they are matched by name".into());
     }
     if !report.absent.is_empty() {
-        console.note(format_args!("{file}: no row so far has {}; taken for missing", names(&report.absent)));
+        notes.push(format!("no row so far has {}; taken for missing", names(&report.absent)));
     }
+    notes
 }
 
 /// Warns of a rule that no row can meet.
 fn warn_of_small_contamination(console: Console, model: &Model, rule: Rule) {
+    if let Some(warning) = contamination_warning(model, rule) {
+        console.warn(warning);
+    }
+}
+
+/// What is wrong with a rule that no row can meet.
+pub fn contamination_warning(model: &Model, rule: Rule) -> Option<String> {
     let smallest = model.calibration().smallest_p();
-    if let Rule::Contamination(part) = rule
-        && part < smallest
-    {
-        console.warn(format_args!(
+    match rule {
+        Rule::Contamination(part) if part < smallest => Some(format!(
             "--contamination {part} flags nothing: with {} to calibrate, p-values go down to {}; \
              give that or more, or use --threshold",
             plural(model.calibration().rows(), "row"),
             p_value_above(smallest),
-        ));
+        )),
+        _ => None,
     }
 }
 

@@ -13,7 +13,7 @@ use super::sample::{Membership, Sample};
 use super::tail::{RowTail, Tail};
 use super::weights::{HeldOut, best_share};
 use crate::columns::{Encoded, Layout};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 
 /// Links of a column, at the most.
 const MOST_LINKS: usize = 16;
@@ -175,6 +175,7 @@ impl Learner<'_> {
     }
 
     fn link(&self, cell: usize, d: usize, rows: impl Iterator<Item = (usize, u32)>) -> Option<Link> {
+        stop_point();
         let (columns, slots) = (self.columns, self.slots);
         Link::count((&columns[cell], &slots[cell]), (d, &columns[d], &slots[d]), rows)
     }

@@ -50,7 +50,7 @@ use tail::{RowTail, Tail};
 
 use crate::columns::{Encoded, Layout};
 use crate::detectors::{Detector, Expected, NoSettings, Split};
-use crate::error::Result;
+use crate::error::{Result, stop_point};
 use crate::train::Run;
 
 /// Rows that a thread takes at a time.
@@ -214,7 +214,10 @@ fn map_rows<S, T: Send>(
     room: impl Fn() -> S + Sync + Send,
     value: impl Fn(&mut S, &[u32], &[f32]) -> T + Sync + Send,
 ) -> Vec<T> {
-    let of_row = |room: &mut S, row: usize| value(room, rows.codes(row), rows.numbers(row));
+    let of_row = |room: &mut S, row: usize| {
+        stop_point();
+        value(room, rows.codes(row), rows.numbers(row))
+    };
     (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK).map_init(room, of_row).collect()
 }
 

@@ -8,6 +8,7 @@
 use super::column::{Column, LeftOut};
 use super::link::Link;
 use super::pool::{lifts_left_out, own_lift};
+use crate::error::stop_point;
 use crate::math::linalg::whitening;
 
 /// The largest weight.
@@ -103,6 +104,7 @@ impl HeldOut {
         let total: f64 = self.rows.iter().map(|row| row.copies).sum();
         let mut weights = vec![(2.0 / n.max(1) as f64).min(1.0); n];
         for _ in 0..MOST_STEPS {
+            stop_point();
             let (value, slope, curvature) = self.derivatives(&weights);
             let is_free =
                 |d: usize| !(weights[d] <= 0.0 && slope[d] <= 0.0 || weights[d] >= LARGEST && slope[d] >= 0.0);

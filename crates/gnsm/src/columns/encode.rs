@@ -24,7 +24,7 @@ use super::layout::{Layout, UNSEEN};
 use super::number::parse_number;
 use super::schema::{ColumnSchema, Kind, Schema, list};
 use super::spelling::{loose_shape, shape};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::table::{Column, Table, Values};
 
 /// Rows that one thread puts together at a time.
@@ -489,6 +489,7 @@ fn row_by_row<T: Clone + Default + Send>(
 ) -> Vec<T> {
     let mut cells = vec![T::default(); n_rows * n_columns];
     cells.par_chunks_mut((PIECE * n_columns).max(1)).enumerate().for_each(|(piece, cells)| {
+        stop_point();
         for column in 0..n_columns {
             for (place, row) in cells[column..].iter_mut().step_by(n_columns).zip(piece * PIECE..) {
                 *place = cell(column, row);

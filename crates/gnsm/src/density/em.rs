@@ -16,7 +16,7 @@ use super::lanes::{LANES, block, log_sum_exp};
 use super::mixture::GaussianMixture;
 use super::rows::{CHUNK, Rows, Stream, generator};
 use super::sparse::SparseRows;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::math::linalg;
 
 /// A component with less than this share of the rows has died out and is taken away.
@@ -196,6 +196,7 @@ impl Points for Rows<'_> {
             .zip(self.values.par_chunks(CHUNK * dimension))
             .zip(self.counts.par_chunks(CHUNK))
             .map(|((shares, values), counts)| {
+                stop_point();
                 let mut sum = 0.0;
                 for ((shares, values), counts) in shares
                     .chunks_mut(LANES * components)
@@ -266,6 +267,7 @@ where
     let partial: Vec<Vec<f64>> = (0..n_rows.div_ceil(piece))
         .into_par_iter()
         .map(|index| {
+            stop_point();
             let mut sums = vec![0.0; length];
             add(index * piece..((index + 1) * piece).min(n_rows), &mut sums);
             sums

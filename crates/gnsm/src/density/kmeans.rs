@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::em::Points;
 use super::rows::CHUNK;
+use crate::error::stop_point;
 
 /// Lloyd's iterations after the centres are drawn; expectation-maximisation does the rest.
 const LLOYD_ITERATIONS: usize = 20;
@@ -100,6 +101,7 @@ fn nearest_centres(rows: impl Points, centres: &[f64]) -> Vec<usize> {
         .into_par_iter()
         .with_min_len(CHUNK)
         .map(|row| {
+            stop_point();
             let mut nearest = (f64::INFINITY, 0);
             for (index, (centre, norm)) in centres.iter().enumerate() {
                 let distance = rows.squared_distance(row, centre, *norm);

@@ -6,6 +6,8 @@
 
 use rayon::prelude::*;
 
+use crate::error::stop_point;
+
 /// Rows per block in a batch.
 pub(super) const LANES: usize = 16;
 
@@ -31,6 +33,7 @@ where
     let mut values = vec![0.0; rows.len() / dimension];
     values.par_chunks_mut(LANES * BLOCKS_PER_TASK).zip(rows.par_chunks(LANES * BLOCKS_PER_TASK * dimension)).for_each(
         |(values, rows)| {
+            stop_point();
             for (values, rows) in values.chunks_mut(LANES).zip(rows.chunks(LANES * dimension)) {
                 let result = evaluate(&block(rows, dimension));
                 values.copy_from_slice(&result[..values.len()]);

@@ -12,7 +12,7 @@ use super::em::{Moments, Points, sum_over_pieces};
 use super::lanes::log_sum_exp;
 use super::mixture::GaussianMixture;
 use super::rows::CHUNK;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::math::simd;
 
 /// Partial sums of a square.
@@ -114,6 +114,7 @@ impl ByColumn {
     pub fn log_likelihoods(&self, rows: SparseRows<'_>) -> Vec<f64> {
         let buffers = || (vec![0.0; rows.dimension], vec![[0.0]; self.0.len()]);
         let likelihood = |(whitened, joint): &mut (Vec<f64>, Vec<[f64; 1]>), row: usize| {
+            stop_point();
             self.joint(&rows.row(row), whitened, joint);
             log_sum_exp(joint)[0]
         };
@@ -147,6 +148,7 @@ impl Points for SparseRows<'_> {
             .par_chunks_mut(CHUNK * components)
             .enumerate()
             .map(|(chunk, shares)| {
+                stop_point();
                 let (mut whitened, mut joint) = (vec![0.0; self.dimension], vec![[0.0]; components]);
                 let mut sum = 0.0;
                 for (row, shares) in (chunk * CHUNK..).zip(shares.chunks_exact_mut(components)) {

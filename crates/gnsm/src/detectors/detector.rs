@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::columns::{Encoded, Layout};
+use crate::error::stop_point;
 
 /// Rows that a thread takes at a time.
 pub(super) const ROWS_PER_TASK: usize = 256;
@@ -103,6 +104,7 @@ pub trait ScoreByCell: Send + Sync {
 impl<T: ScoreByCell> Detector for T {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
         let row_score = |parts: &mut Vec<f64>, row: usize| {
+            stop_point();
             parts.fill(0.0);
             self.split_row(rows.codes(row), rows.numbers(row), parts) + parts.iter().sum::<f64>()
         };

@@ -28,6 +28,7 @@
 //! solar and 96.4 on u2r.
 
 use super::value_graph::{Coupling, ValueGraph, ValueWalk};
+use crate::error::stop_point;
 
 /// Up to which relative difference two values hang equally on the rest.
 const EQUAL: f64 = 1e-9;
@@ -65,6 +66,7 @@ fn densities(homophily: &[f64], n: usize) -> Vec<f64> {
     let mut densities = vec![0.0; n];
     let mut densest: f64 = 0.0;
     while !left.is_empty() {
+        stop_point();
         // Summed afresh: what was taken away is not left behind as rounding error.
         densest = densest.max(0.5 * left.iter().map(|v| degrees[*v]).sum::<f64>() / left.len() as f64);
         let least = left.iter().map(|v| degrees[*v]).fold(f64::INFINITY, f64::min);

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::columns::{Encoded, Layout};
 use crate::density::GaussianMixture;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::files::{Loaded, Tensors};
 
 pub(crate) use detector::score_distinct;
@@ -77,7 +77,10 @@ impl NoSettings {
 
 /// A value for each row, from the row alone.
 fn map_rows(rows: &Encoded, value: impl Fn(&[u32], &[f32]) -> f64 + Sync) -> Vec<f64> {
-    let row_value = |row: usize| value(rows.codes(row), rows.numbers(row));
+    let row_value = |row: usize| {
+        stop_point();
+        value(rows.codes(row), rows.numbers(row))
+    };
     (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK).map(row_value).collect()
 }
 

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::bins::DecileBins;
 use super::{ScoreByCell, check_width, rows_to_fit};
 use crate::columns::{Encoded, Layout};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
@@ -242,6 +242,7 @@ impl ValueGraph {
         }
         let mut here = vec![1.0 / n as f64; n];
         for _ in 0..MOST_STEPS {
+            stop_point();
             let mut next = vec![(1.0 - damping) / n as f64; n];
             for (share, row) in here.iter().zip(transitions.chunks_exact(n)) {
                 next.iter_mut().zip(row).for_each(|(next, weight)| *next += damping * share * weight);

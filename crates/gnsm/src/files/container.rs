@@ -191,6 +191,20 @@ fn hash(content: &str, tensors: &Tensors) -> String {
 
 /// Writes a file of this `format` beside `path`, then renames it; returns the hash.
 pub(crate) fn write(path: &Path, format: &str, content: &impl Serialize, tensors: &Tensors) -> Result<String> {
+    let (bytes, blake3) = to_bytes(path, format, content, tensors)?;
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(&bytes).map_err(|error| Error::io(path, error))?;
+    file.finish()?;
+    Ok(blake3)
+}
+
+/// The bytes of a file of this `format`, and their hash; `path` stands for it in messages.
+pub(crate) fn to_bytes(
+    path: &Path,
+    format: &str,
+    content: &impl Serialize,
+    tensors: &Tensors,
+) -> Result<(Vec<u8>, String)> {
     let unwritable = |problem: String| Error::io(path, std::io::Error::other(problem));
     let content = serde_json::value::to_raw_value(content).map_err(|error| unwritable(error.to_string()))?;
     let blake3 = hash(content.get(), tensors);
@@ -206,10 +220,7 @@ pub(crate) fn write(path: &Path, format: &str, content: &impl Serialize, tensors
         .collect::<Result<_>>()?;
     let metadata = HashMap::from([(KEY.to_owned(), envelope)]);
     let bytes = safetensors::serialize(views, Some(metadata)).map_err(|error| unwritable(error.to_string()))?;
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(&bytes).map_err(|error| Error::io(path, error))?;
-    file.finish()?;
-    Ok(blake3)
+    Ok((bytes, blake3))
 }
 
 /// What a file holds.

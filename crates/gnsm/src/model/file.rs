@@ -16,6 +16,8 @@ use crate::method::{Fitted, Method};
 use crate::train::FitReport;
 
 const MODEL: &str = "gnsm-model";
+/// What stands for the file in messages about a model that is in none.
+const NO_FILE: &str = "model";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,6 +31,18 @@ struct ModelContent {
 
 /// Writes a model; returns its hash.
 pub(crate) fn save(model: &Model, path: &Path) -> Result<String> {
+    let (content, tensors) = contents_of(model, path)?;
+    container::write(path, MODEL, &content, &tensors)
+}
+
+/// The bytes of a model's file.
+pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    let path = Path::new(NO_FILE);
+    let (content, tensors) = contents_of(model, path)?;
+    Ok(container::to_bytes(path, MODEL, &content, &tensors)?.0)
+}
+
+fn contents_of(model: &Model, path: &Path) -> Result<(ModelContent, Tensors)> {
     let mut tensors = Tensors::default();
     let detector = model.fitted.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?;
     let content = ModelContent {
@@ -38,7 +52,7 @@ pub(crate) fn save(model: &Model, path: &Path) -> Result<String> {
         calibration: model.calibration.clone(),
         report: model.report.clone(),
     };
-    container::write(path, MODEL, &content, &tensors)
+    Ok((content, tensors))
 }
 
 /// Reads a model.
@@ -49,7 +63,7 @@ pub(crate) fn load(path: &Path) -> Result<Model> {
 
 /// A model from the bytes of a file; what fuzzing and a server need.
 pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    let path = Path::new("model");
+    let path = Path::new(NO_FILE);
     let contents = container::parse(bytes, MODEL).map_err(|(problem, advice)| Error::ModelFile {
         path: path.to_path_buf(),
         problem,

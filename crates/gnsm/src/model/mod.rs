@@ -136,6 +136,16 @@ impl Model {
         Ok(())
     }
 
+    /// A model from the bytes of a model file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        file::from_bytes(bytes)
+    }
+
+    /// The bytes of this model's file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        file::to_bytes(self)
+    }
+
     /// The columns that the model learned from, with their kinds and the reasons for them.
     pub fn schema(&self) -> &Schema {
         self.encoder.schema()

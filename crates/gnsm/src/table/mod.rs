@@ -40,6 +40,7 @@ mod categories;
 mod time;
 mod append;
 
+pub use arrow::columns::RecordBatches;
 pub use csv::dialect::Dialect;
 pub use input::open::{Format, ReadOptions, TableReader, read_table, read_table_with};
 pub use missing::{MISSING_TEXTS, is_missing};

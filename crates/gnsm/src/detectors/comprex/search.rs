@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::Node;
+use crate::error::stop_point;
 
 /// A group of columns as the search sees it.
 struct Group {
@@ -131,6 +132,7 @@ fn take_best(queue: &mut Vec<(f64, usize, usize)>) -> Option<(f64, usize, usize)
 fn pairs_with(groups: &[Option<Group>], newer: std::ops::Range<usize>, counts: &[f64]) -> Vec<(f64, usize, usize)> {
     let pairs: Vec<(usize, usize)> = newer.flat_map(|b| (0..b).map(move |a| (a, b))).collect();
     let information = |&(left, right): &(usize, usize)| {
+        stop_point();
         let (a, b) = (groups[left].as_ref()?, groups[right].as_ref()?);
         let joint = Joint::of(a, b, counts);
         let information = a.entropy + b.entropy - entropy(joint.kinds.iter().map(|kind| kind.count));

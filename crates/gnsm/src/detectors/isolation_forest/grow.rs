@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::{Encoding, IsolationForestConfig, LEAF, Node};
 use crate::columns::{Encoded, Layout};
+use crate::error::stop_point;
 use crate::math::stream;
 
 /// The name of the random stream that trees grow from.
@@ -34,6 +35,7 @@ pub(super) fn grow_trees(config: &IsolationForestConfig, layout: &Layout, rows: 
     (0..config.trees as u64)
         .into_par_iter()
         .map(|tree| {
+            stop_point();
             let mut rng = stream(seed, GROWTH, tree, 0);
             let sample = draw_rows(rows, config.sample, &mut rng);
             let all = (0..sample.n_rows()).collect();

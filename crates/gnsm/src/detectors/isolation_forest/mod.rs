@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ROWS_PER_TASK, ScoreByCell, check_rows};
 use crate::columns::{Encoded, Layout, UNSEEN};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
@@ -338,6 +338,7 @@ impl ScoreByCell for IsolationForest {
         let usual = self.mean_depths[self.sample as usize];
         let mut scores = vec![0.0; rows.n_rows()];
         scores.par_chunks_mut(ROWS_PER_TASK).enumerate().for_each(|(task, scores)| {
+            stop_point();
             let has_unseen: Vec<bool> =
                 (0..scores.len()).map(|row| rows.codes(task * ROWS_PER_TASK + row).contains(&UNSEEN)).collect();
             // Tree by tree, so that a tree stays in the nearest cache for all rows.

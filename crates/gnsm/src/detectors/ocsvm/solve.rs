@@ -5,7 +5,7 @@
 //! needed: on codes that is quicker than to keep them.
 
 use super::super::stored_rows::StoredRows;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 
 /// Moves for each distinct row, at the most.
 const MOVES_PER_ROW: usize = 1000;
@@ -39,6 +39,7 @@ pub(super) fn solve(rows: &StoredRows, gamma: f64, nu: f64, tolerance: f64) -> R
         }
     }
     for _ in 0..(MOVES_PER_ROW * rows.len()).max(FEWEST_MOVES) {
+        stop_point();
         // The row that gains most from a larger α, and of those that can give, the one with which the objective falls most.
         let can_take = (0..rows.len()).filter(|row| alphas[*row] < limits[*row]);
         let Some(taker) = can_take.min_by(|a, b| gradient[*a].total_cmp(&gradient[*b])) else { break };

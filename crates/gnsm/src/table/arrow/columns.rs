@@ -24,12 +24,12 @@ use arrow_array::{AnyDictionaryArray, Array, RecordBatch, downcast_integer, make
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
 use num_traits::ToPrimitive;
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, stop_point};
 use crate::table::categories::CategoryCells;
 use crate::table::{Column, MISSING, ReadRows, Table, TimeKind, Values};
 
 /// Record batches of a file, whichever format they come from.
-pub(in crate::table) type RecordBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+pub type RecordBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// Gives out the rows of record batches in portions of any size.
 pub(in crate::table) struct ArrowRows {
@@ -89,6 +89,7 @@ impl ReadRows for ArrowRows {
         let mut cells = Cells::of(&self.schema);
         let mut n_rows = 0;
         while n_rows < max_rows {
+            stop_point();
             let Some(batch) = self.next_batch()? else {
                 break;
             };

@@ -22,7 +22,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use self::dialect::{Dialect, SAMPLE};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, stop_point};
 use crate::table::input::encoding::{Foreign, as_windows_1252};
 use crate::table::input::lines::{Lines, MAX_LINE, n_lines, without_ending};
 use crate::table::input::open::ending;
@@ -178,6 +178,7 @@ impl<R: BufRead> Records<R> {
     /// known then, but a piece counts only if all before it were plain to their ends, and in those no cell is open. Where the last rows were not plain,
     /// one thread goes on by itself: it stops at the next such row, and most of a parallel effort would be lost.
     fn take_plain(&mut self, columns: &mut [TextCells], lines: &mut Vec<u64>, max_rows: usize) -> Result<()> {
+        stop_point();
         if lines.len() == max_rows {
             // Nobody may have to wait for a row that was not asked for.
             return Ok(());

@@ -9,8 +9,11 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
+
 use crate::error::{Error, Result};
 use crate::table::arff::ArffReader;
+use crate::table::arrow::columns::{ArrowRows, RecordBatches};
 use crate::table::arrow::open_arrow;
 use crate::table::csv::CsvReader;
 use crate::table::csv::dialect::{Dialect, SAMPLE};
@@ -166,6 +169,14 @@ impl TableReader {
     /// Reads from anything; `name` stands for it in messages, and its ending may tell the format.
     pub fn from_reader(name: &str, input: Box<dyn Read + Send>, options: &ReadOptions) -> Result<Self> {
         Self::from_source(Source::new(name, input), options)
+    }
+
+    /// Reads record batches that are in memory already; `name` stands for them in messages. Rows come out as they would from an
+    /// Arrow file that holds the same batches.
+    #[doc(hidden)]
+    pub fn from_batches(name: &str, schema: SchemaRef, batches: RecordBatches) -> Result<Self> {
+        let rows = Box::new(ArrowRows::new(name, schema, batches)?);
+        Ok(Self { rows, format: Format::Arrow, finished: false })
     }
 
     fn from_source(source: Source, options: &ReadOptions) -> Result<Self> {

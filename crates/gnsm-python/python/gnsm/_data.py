@@ -1,0 +1,432 @@
+"""Tables in and out: whatever a table is, it is handed over as an Arrow stream or as columns, piece by piece.
+
+`given` looks at a table and remembers its kind and its index; `Given.frame` makes a frame of the same kind from results.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ._gnsm import GnsmError
+
+#: Rows of a piece that is handed over at a time.
+PIECE = 65_536
+
+Source = tuple[Any, ...]
+
+
+class Given:
+    """A table that somebody gave: what to read it from, and how to answer."""
+
+    def __init__(self, kind: str, source: Source, index: Any = None) -> None:
+        self.kind = kind
+        self.source = source
+        self.index = index
+
+    def frame(self, columns: dict[str, Any], rows: Sequence[int] | None = None, pretty: str | None = None) -> Any:
+        """A frame of the given kind. `rows` says which row each of its rows is about, if not one after another."""
+        if self.kind == "pandas" or self.kind == "path" and optional("pandas"):
+            import pandas
+
+            index = self.index
+            if index is not None and rows is not None:
+                index = index.take(list(rows))
+            frame = pandas.DataFrame(columns, index=index)
+            return _dressed(frame, pretty) if pretty else frame
+        if self.kind == "polars":
+            import polars
+
+            frame = polars.DataFrame(columns)
+            return _dressed(frame, pretty) if pretty else frame
+        pyarrow = optional("pyarrow") if self.kind in ("pyarrow", "arrow") else None
+        if pyarrow is not None:
+            return pyarrow.table(columns)
+        if self.kind == "numpy":
+            return _structured(columns)
+        return columns
+
+
+def _structured(columns: dict[str, Any]) -> Any:
+    import numpy
+
+    arrays = {name: values if isinstance(values, numpy.ndarray) else _objects(values) for name, values in columns.items()}
+    length = max((len(values) for values in arrays.values()), default=0)
+    table = numpy.empty(length, dtype=[(name, values.dtype) for name, values in arrays.items()])
+    for name, values in arrays.items():
+        table[name] = values
+    return table
+
+
+def _dressed(frame: Any, html: str) -> Any:
+    """The frame with this page in notebooks. What is made from it, a copy in another process too, is a plain frame."""
+    kind = type(frame)
+    members = {
+        "__module__": kind.__module__,
+        "_repr_html_": lambda self: html,
+        "__reduce__": lambda self: (kind, (frame,)),
+        "_constructor": property(lambda self: kind),
+    }
+    dressed: Any = type("Explanations", (kind,), members)
+    return dressed(frame)
+
+
+def optional(name: str) -> Any:
+    """A package that may be missing."""
+    if name in sys.modules:
+        return sys.modules[name]
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+def given(data: Any) -> Given:
+    """Looks at a table."""
+    if isinstance(data, (str, os.PathLike)):
+        return Given("path", ("path", os.fspath(data)))
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        return Given("pandas", _pandas(data), data.index)
+    if pandas is not None and isinstance(data, pandas.Series):
+        raise GnsmError("a series is no table; give a data frame, such as `series.to_frame()`")
+    if polars is not None and isinstance(data, polars.DataFrame):
+        for name, dtype in data.schema.items():
+            if dtype == polars.Object:
+                raise GnsmError(
+                    f"the data frame, column `{name}`: holds Python objects, which polars does not hand on; "
+                    "drop the column or cast it"
+                )
+        return Given("polars", ("stream", "the data frame", data))
+    if polars is not None and isinstance(data, polars.LazyFrame):
+        raise GnsmError("a lazy frame has no rows yet; give `frame.collect()`")
+    if polars is not None and isinstance(data, polars.Series):
+        raise GnsmError("a series is no table; give a data frame, such as `series.to_frame()`")
+    if type(data).__module__.startswith("pyspark."):
+        raise GnsmError("this is a Spark data frame; use `gnsm.spark`")
+    if isinstance(data, Mapping):
+        columns = {str(name): values for name, values in data.items()}
+        if len(columns) < len(data):
+            raise GnsmError(f"the columns, column `{_twice([str(name) for name in data])}`: {TWICE}")
+        return Given("dict", _columns("the columns", columns))
+    if hasattr(data, "__arrow_c_stream__"):
+        kind = "pyarrow" if type(data).__module__.startswith("pyarrow") else "arrow"
+        return Given(kind, ("stream", "the table", data))
+    if hasattr(data, "__arrow_c_array__") and optional("pyarrow"):
+        batch = optional("pyarrow").record_batch(data)
+        return Given("pyarrow", ("stream", "the table", optional("pyarrow").Table.from_batches([batch])))
+    if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
+        return Given("numpy", _array(data))
+    raise GnsmError(
+        f"a {type(data).__name__} is no table; give a pandas, polars or pyarrow frame, a numpy array, a dict of columns "
+        "or the path of a file"
+    )
+
+
+TWICE = "two columns have this name; rename one of them"
+
+
+def _twice(names: Sequence[str]) -> str | None:
+    """The first name that occurs twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def _pandas(frame: Any) -> Source:
+    names = [str(name) for name in frame.columns]
+    twice = _twice(names)
+    if twice is not None:
+        raise GnsmError(f"the data frame, column `{twice}`: {TWICE}")
+    if not names:
+        raise GnsmError("the data frame: has no columns; give a table with columns")
+    series = [frame.iloc[:, place] for place in range(len(names))]
+    pyarrow = optional("pyarrow")
+    if pyarrow is None:
+        return _columns("the data frame", dict(zip(names, series)))
+    arrays = [_arrow(pyarrow, column) for column in series]
+    return "stream", "the data frame", pyarrow.table(arrays, names=names)
+
+
+def _arrow(pyarrow: Any, column: Any) -> Any:
+    """A pandas column as Arrow has it; objects by their content."""
+    if str(column.dtype).startswith("Sparse"):
+        column = column.sparse.to_dense()
+    try:
+        return pyarrow.array(column, from_pandas=True)
+    except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
+        pass
+    texts = _texts(column)
+    if texts is None:
+        return pyarrow.nulls(len(column), pyarrow.list_(pyarrow.null()))
+    return pyarrow.array(texts, pyarrow.string())
+
+
+def _array(data: Any) -> Source:
+    import numpy
+
+    array = data if isinstance(data, numpy.ndarray) else numpy.asarray(data)
+    if array.dtype.names:
+        return _columns("the array", {name: array[name] for name in array.dtype.names})
+    if array.ndim != 2:
+        raise GnsmError(f"the array has {array.ndim} dimensions, not 2; give rows by columns")
+    if array.shape[1] == 0:
+        raise GnsmError("the array: has no columns; give a table with columns")
+    return _columns("the array", {f"column_{place + 1}": array[:, place] for place in range(array.shape[1])})
+
+
+# Columns without Arrow.
+
+Cells = tuple[Any, "bytes | None"]
+
+
+class Spec(NamedTuple):
+    """A column: its type as `source.rs` names it, its categories, and how to get some of its rows."""
+
+    kind: str
+    categories: list[str]
+    take: Callable[[int, int], Cells]
+
+
+def _columns(name: str, columns: Mapping[str, Any]) -> Source:
+    if not columns:
+        raise GnsmError(f"{name}: has no columns; give a table with columns")
+    lengths = {}
+    for column, values in columns.items():
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+            raise GnsmError(f"{name}, column `{column}`: is one value; give a list or an array with a value for each row")
+        lengths[column] = len(values)
+    n_rows = next(iter(lengths.values()))
+    for column, length in lengths.items():
+        if length != n_rows:
+            raise GnsmError(f"{name}, column `{column}`: has {length} rows, and the first column has {n_rows}")
+    specs = {column: _spec(values) for column, values in columns.items()}
+
+    def pieces() -> Iterator[list[Cells]]:
+        for start in range(0, n_rows, PIECE):
+            end = min(start + PIECE, n_rows)
+            yield [spec.take(start, end) for spec in specs.values()]
+
+    declared = [(column, spec.kind, spec.categories) for column, spec in specs.items()]
+    return "columns", name, declared, pieces()
+
+
+def _spec(values: Any) -> Spec:
+    import numpy
+
+    if type(values).__module__.startswith("pandas"):
+        return _pandas_spec(values)
+    if isinstance(values, numpy.ma.MaskedArray):
+        mask = numpy.ma.getmaskarray(values)
+        return _with_mask(_spec(numpy.asarray(values.data)), mask)
+    if not isinstance(values, numpy.ndarray):
+        if hasattr(values, "to_numpy"):
+            values = values.to_numpy()
+        elif hasattr(values, "__array__") and not isinstance(values, (list, tuple)):
+            values = numpy.asarray(values)
+        else:
+            values = _objects(values)
+    if values.ndim != 1:
+        return _useless()
+    kind = values.dtype.kind
+    if kind == "f":
+        return Spec("float", [], lambda a, b: (values[a:b].astype("<f8").tobytes(), None))
+    if kind == "i":
+        return Spec("integer", [], lambda a, b: (values[a:b].astype("<i8").tobytes(), None))
+    if kind == "u":
+        return Spec("unsigned", [], lambda a, b: (values[a:b].astype("<u8").tobytes(), None))
+    if kind == "b":
+        return Spec("boolean", [], lambda a, b: (values[a:b].astype("u1").tobytes(), None))
+    if kind in "Mm":
+        return _times(values)
+    if kind in "US":
+        return Spec("text", [], lambda a, b: (values[a:b].astype(str).tolist(), None))
+    if kind == "O":
+        return _object_spec(values)
+    return _useless()
+
+
+def _useless() -> Spec:
+    """A type that has no use here; an error only if the column is used."""
+    return Spec("useless", [], lambda a, b: (b - a, None))
+
+
+def _with_mask(spec: Spec, mask: Any) -> Spec:
+    def take(start: int, end: int) -> Cells:
+        cells, missing = spec.take(start, end)
+        part = mask[start:end]
+        if spec.kind == "text":
+            return [None if gone else cell for cell, gone in zip(cells, part)], None
+        if missing is not None:
+            part = part | _flags(missing)
+        return cells, part.astype("u1").tobytes()
+
+    return Spec(spec.kind, spec.categories, take)
+
+
+def _flags(mask: bytes) -> Any:
+    import numpy
+
+    return numpy.frombuffer(mask, dtype="u1").astype(bool)
+
+
+def _times(values: Any) -> Spec:
+    import numpy
+
+    word = "moment" if values.dtype.kind == "M" else "span"
+    unit = numpy.datetime_data(values.dtype)[0]
+    if unit in ("Y", "M", "W", "D") and word == "moment":
+        kind, unit = "date", "D"
+    elif unit in ("s", "ms", "us", "ns"):
+        kind = f"{word}-{unit}"
+    else:
+        kind, unit = f"{word}-s", "s"
+    letter = values.dtype.kind
+
+    def take(start: int, end: int) -> Cells:
+        part = values[start:end].astype(f"{letter}8[{unit}]")
+        missing = numpy.isnat(part).astype("u1").tobytes()
+        return part.astype("<i8").tobytes(), missing
+
+    return Spec(kind, [], take)
+
+
+def _pandas_spec(column: Any) -> Spec:
+    import numpy
+    import pandas
+
+    dtype = column.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        categories = list(dtype.categories)
+        if not all(isinstance(name, str) for name in categories):
+            return _spec(numpy.asarray(column))
+        codes = column.cat.codes.to_numpy()
+        return Spec("category", categories, lambda a, b: (codes[a:b].astype("<i8").tobytes(), None))
+    if isinstance(dtype, numpy.dtype):
+        return _spec(column.to_numpy())
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        return _times(column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    if str(dtype).startswith("Sparse"):
+        return _spec(column.sparse.to_dense().to_numpy())
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iufb":
+        width = {"i": "int64", "u": "uint64", "f": "float64", "b": "bool"}[kind]
+        return _with_mask(_spec(column.to_numpy(dtype=width, na_value=0)), column.isna().to_numpy())
+    return _spec(column.astype(object).to_numpy())
+
+
+def _objects(values: Any) -> Any:
+    import numpy
+
+    array = numpy.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _texts(values: Any) -> list[str | None] | None:
+    """Cells of several types as texts; `None` if one is of a type that has no text worth comparing."""
+    import numpy
+
+    texts: list[str | None] = []
+    for value in values:
+        if isinstance(value, numpy.generic):
+            value = value.item()
+        if _is_missing(value):
+            texts.append(None)
+        elif isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, bool):
+            texts.append("true" if value else "false")
+        elif isinstance(value, float) and value.is_integer():
+            texts.append(str(int(value)))
+        elif isinstance(value, (int, float, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)):
+            texts.append(str(value))
+        else:
+            return None
+    return texts
+
+
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def _microseconds(span: datetime.timedelta) -> int:
+    return (span.days * 86_400 + span.seconds) * 1_000_000 + span.microseconds
+
+
+def _moment(value: datetime.datetime) -> int:
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return _microseconds(value - EPOCH)
+
+
+def _time(value: datetime.time) -> int:
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+
+
+def _object_spec(values: Any) -> Spec:
+    """A column of Python objects, by its content."""
+    import numpy
+
+    kinds: set[type] = set()
+    for value in values:
+        if not _is_missing(value):
+            kinds.add(type(value.item()) if isinstance(value, numpy.generic) else type(value))
+
+    def all_are(*types: type) -> bool:
+        return bool(kinds) and all(issubclass(kind, types) for kind in kinds)
+
+    if not kinds or all_are(str):
+        return Spec("text", [], lambda a, b: ([None if _is_missing(v) else str(v) for v in values[a:b]], None))
+    if bool in kinds and not all_are(bool):
+        return _text_spec(values)
+    for types, kind, width, of in (
+        ((bool,), "boolean", "u1", bool),
+        ((int,), "integer", "<i8", int),
+        ((int, float, decimal.Decimal), "float", "<f8", float),
+        ((datetime.datetime,), "moment-us", "<i8", _moment),
+        ((datetime.time,), "time", "<i8", _time),
+        ((datetime.timedelta,), "span-us", "<i8", _microseconds),
+    ):
+        if all_are(*types):
+            return _object_numbers(values, kind, width, of)
+    if all_are(datetime.date) and datetime.datetime not in kinds:
+        return _object_numbers(values, "date", "<i8", lambda day: (day - EPOCH.date()).days)
+    return _text_spec(values)
+
+
+def _object_numbers(values: Any, kind: str, width: str, of: Callable[[Any], Any]) -> Spec:
+    import numpy
+
+    if kind == "integer" and any(not _is_missing(v) and not -(2**63) <= v < 2**63 for v in values):
+        return _text_spec(values)
+
+    def take(start: int, end: int) -> Cells:
+        part = values[start:end]
+        missing = [_is_missing(value) for value in part]
+        numbers = [0 if gone else of(value) for value, gone in zip(part, missing)]
+        mask = numpy.array(missing, dtype="u1").tobytes() if any(missing) else None
+        return numpy.array(numbers, dtype=width).tobytes(), mask
+
+    return Spec(kind, [], take)
+
+
+def _text_spec(values: Any) -> Spec:
+    texts = _texts(values)
+    if texts is None:
+        return _useless()
+    return Spec("text", [], lambda a, b: (texts[a:b], None))

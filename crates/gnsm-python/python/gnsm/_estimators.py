@@ -1,0 +1,131 @@
+"""What the estimators for scikit-learn and PyOD share: their classes' names, and tables from what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _model
+from ._gnsm import METHODS, GnsmError
+
+#: Fewer rows than this cannot be fitted. Estimators repeat the rows they are given until there are as many.
+FEWEST = 20
+
+_NAMES = {"gnsm": "GumbelScoreMatching", "comprex": "CompreX"}
+
+_TITLES = {
+    "cells": "How likely each cell is: given the rest of the row, by itself, and beside the nearest rows.",
+    "gnsm": "Gumbel Noise Score Matching: a network that learns to undo noise.",
+    "marginals": "How surprising each cell is by itself.",
+    "row-count": "How often the whole row was seen.",
+    "pca": "The distance from the mean, by how much rows vary in each direction.",
+    "gmm": "A Gaussian mixture.",
+    "ecod": "Tail probabilities of each column by itself.",
+    "isolation-forest": "How few random cuts set a row apart.",
+    "knn": "The distance to the k-th nearest training row.",
+    "cbrw": "Coupled biased random walks between values that occur together.",
+    "homophily": "The same walk, drawn to where odd values keep company.",
+    "ocsvm": "A one-class support vector machine.",
+    "comprex": "The length of a row in patterns of the training rows.",
+    "dsvdd": "The distance of a row's code from a centre.",
+    "dagmm": "The energy of a row's code and reconstruction in a Gaussian mixture.",
+}
+
+
+def class_name(method: str) -> str:
+    """`IsolationForest` of `isolation-forest`, `KNN` of `knn`."""
+    if method in _NAMES:
+        return _NAMES[method]
+    is_short = len(method) <= 5 and "-" not in method and method != "cells"
+    return method.upper() if is_short else "".join(word.capitalize() for word in method.split("-"))
+
+
+def make_classes(general: type, module: str) -> dict[str, type]:
+    """One class for each method of the one list, made from the general one."""
+    classes = {}
+    for method in METHODS:
+        name = class_name(method)
+        title = _TITLES.get(method, f"The method `{method}`.")
+        members = {"__doc__": f"{title}\n\n{general.__doc__}", "__module__": module, "_method": method}
+        members["__init__"] = _init(general)
+        classes[name] = type(name, (general,), members)
+    return classes
+
+
+def _init(general: type) -> Any:
+    """A constructor with the general one's parameters, but for the method."""
+    import inspect
+
+    signature = inspect.signature(general.__init__)  # type: ignore[misc]
+    kept = [parameter for name, parameter in signature.parameters.items() if name != "method"]
+
+    def __init__(self: Any, **parameters: Any) -> None:
+        general.__init__(self, **parameters)  # type: ignore[misc]
+        del self.method
+
+    __init__.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    return __init__
+
+
+def is_frame(data: Any) -> bool:
+    """Whether the kinds of columns are to be found in a frame's types, and not all numbers."""
+    return hasattr(data, "__arrow_c_stream__") or (hasattr(data, "iloc") and hasattr(data, "columns"))
+
+
+def as_table(data: Any) -> Any:
+    """What `gnsm.fit` takes: an array gets names, so that its columns can be spoken of."""
+    if is_frame(data):
+        return data
+    return {f"column_{place + 1}": data[:, place] for place in range(data.shape[1])}
+
+
+def repeated(table: Any, n_rows: int) -> Any:
+    """The table's rows again and again, until they are enough for a fit."""
+    import numpy
+
+    times = -(-FEWEST // max(n_rows, 1))
+    places = numpy.tile(numpy.arange(n_rows), times)
+    if isinstance(table, dict):
+        return {name: values[places] for name, values in table.items()}
+    if hasattr(table, "iloc"):
+        return table.iloc[places].reset_index(drop=True)
+    if hasattr(table, "take"):
+        return table.take(places)
+    return table[places.tolist()]
+
+
+def fit(
+    table: Any,
+    n_rows: int,
+    *,
+    method: str,
+    seed: int,
+    settings: Mapping[str, Any] | None,
+    categorical: Iterable[Any] | None,
+    numeric: Iterable[Any] | None,
+    ignore: Iterable[Any] | None,
+    max_seconds: float | None,
+) -> _model.Model:
+    """Fits a model for an estimator. An array's columns may be named by their places, from 0."""
+
+    def named(columns: Iterable[Any] | None) -> list[str] | None:
+        if columns is None:
+            return None
+        if isinstance(columns, (str, bytes)):
+            raise GnsmError(f"columns come in a list; give [{columns!r}]")
+        is_array = isinstance(table, dict)
+        return [f"column_{c + 1}" if is_array and not isinstance(c, str) else str(c) for c in columns]
+
+    if n_rows < FEWEST:
+        table = repeated(table, n_rows)
+    return _model.fit(
+        table,
+        seed=seed,
+        method=method,
+        settings=settings,
+        categorical=named(categorical),
+        numeric=named(numeric),
+        ignore=named(ignore),
+        max_seconds=max_seconds,
+        progress=False,
+    )

@@ -1,0 +1,51 @@
+from collections.abc import Callable, Sequence
+from typing import Any
+
+METHODS: list[str]
+__version__: str
+
+class GnsmError(ValueError): ...
+
+_Tell = Callable[[str, int, int, float | None], object] | None
+
+class Core:
+    @staticmethod
+    def fit(
+        source: tuple[Any, ...],
+        *,
+        method: str,
+        preset: str | None,
+        head: str | None,
+        settings: str,
+        seed: int,
+        label: str | None,
+        anomaly: str | None,
+        kinds: Sequence[tuple[str, str]],
+        max_seconds: float | None,
+        tell: _Tell,
+    ) -> tuple[Core, list[str]]: ...
+    @staticmethod
+    def load(path: str) -> Core: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Core: ...
+    def to_bytes(self) -> bytes: ...
+    def save(self, path: str) -> None: ...
+    def describe(self) -> str: ...
+    def score(
+        self, source: tuple[Any, ...], rule: tuple[str, float], explain: int, own: bool, tell: _Tell
+    ) -> tuple[bytearray, bytearray, bytearray, list[list[str | None]], list[str]]: ...
+    def explain(
+        self,
+        source: tuple[Any, ...],
+        top: int,
+        rows: Sequence[int] | None,
+        most: int,
+        own: bool,
+        tell: _Tell,
+    ) -> tuple[list[tuple[int, float, float, float, list[dict[str, Any]]]], list[str]]: ...
+
+def main(arguments: Sequence[str]) -> int: ...
+def settings(method: str, preset: str | None = None, head: str | None = None) -> str: ...
+def columns(
+    source: tuple[Any, ...], label: str | None, kinds: Sequence[tuple[str, str]]
+) -> list[tuple[str, str, str]]: ...

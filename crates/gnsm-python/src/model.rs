@@ -1,0 +1,385 @@
+//! A model as Python holds it.
+
+use std::cmp::Ordering;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gnsm::internals::files::AtomicFile;
+use gnsm::{ColumnChoices, Explanation, FdrCounter, KindChoice, Model, Reason, Rule, Scored, Table, TableReader};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict};
+
+use crate::work::{Teller, work};
+use crate::{GnsmError, source};
+
+/// Rows of the first batch, on which columns are compared with the model's; as the command line has it.
+const CHECKED_ROWS: usize = 1024;
+/// Rows scored at a time.
+const BATCH: usize = 8192;
+
+/// An error with the text of the command line.
+pub fn problem(error: &(impl std::fmt::Display + ?Sized)) -> PyErr {
+    // The alternate form of an error with context is all of it; other errors have one form.
+    GnsmError::new_err(format!("{error:#}"))
+}
+
+fn text(error: gnsm::Error) -> String {
+    error.to_string()
+}
+
+/// A label and kinds of columns, by name.
+pub fn choices(label: Option<String>, kinds: &[(String, String)]) -> PyResult<ColumnChoices> {
+    let mut choices = ColumnChoices::default();
+    choices.label = label;
+    for (column, kind) in kinds {
+        let known = serde_json::from_value::<KindChoice>(serde_json::Value::String(kind.clone()));
+        let kind = known.map_err(|_| {
+            GnsmError::new_err(format!(
+                "column `{column}`: `{kind}` is not one of categorical, numeric, date, day-first, month-first, \
+                 identifier, text, ignore"
+            ))
+        })?;
+        choices.choose(column, kind).map_err(|error| problem(&error))?;
+    }
+    Ok(choices)
+}
+
+/// Scores as arrays of bytes: scores, p-values, flags; the reasons in words; what a user should know.
+type Scores<'py> =
+    (Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Vec<Vec<Option<String>>>, Vec<String>);
+
+/// The scores of some rows before they are flagged.
+#[derive(Default)]
+struct Found {
+    scores: Vec<Scored>,
+    reasons: Vec<Vec<Reason>>,
+    notes: Vec<String>,
+}
+
+/// An explained row: its number, score and p-value, the part without a reason, and the reasons.
+type ExplainedRow<'py> = (u64, f64, f64, f64, Vec<Bound<'py, PyDict>>);
+
+/// A fitted model.
+#[pyclass(frozen, module = "gnsm._gnsm")]
+pub struct Core {
+    model: Arc<Model>,
+}
+
+#[pymethods]
+impl Core {
+    /// Fits a model; also gives what a user should know.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    #[pyo3(signature = (source, *, method, preset, head, settings, seed, label, anomaly, kinds, max_seconds, tell))]
+    fn fit(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        method: &str,
+        preset: Option<&str>,
+        head: Option<&str>,
+        settings: &str,
+        seed: u64,
+        label: Option<String>,
+        anomaly: Option<String>,
+        kinds: Vec<(String, String)>,
+        max_seconds: Option<f64>,
+        tell: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let settings = serde_json::from_str(settings).map_err(|error| problem(&error))?;
+        let method =
+            gnsm_cli::settings::method_with(method, preset, head, settings).map_err(|error| problem(&error))?;
+        if max_seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
+            return Err(GnsmError::new_err("setting `max_seconds`: give a positive number of seconds"));
+        }
+        let choices = choices(label, &kinds)?;
+        let anomaly = match (&choices.label, anomaly) {
+            (None, Some(_)) => return Err(GnsmError::new_err("`anomaly` needs a label column; name it with `label`")),
+            (None, None) => None,
+            (Some(_), anomaly) => Some(anomaly.unwrap_or_else(|| "1".into())),
+        };
+        let mut warnings = Vec::new();
+        if max_seconds.is_some() && method.training().is_none() {
+            warnings.push(format!("max_seconds limits training, and `{}` has none", method.name()));
+        }
+        let mut reader = source::open(source)?;
+        let (model, labelled) = work(py, tell, move |teller| {
+            let table = source::whole(&mut reader)?;
+            let mut builder = Model::builder().settings(method).seed(seed).max_seconds(max_seconds).columns(choices);
+            if let Some(anomaly) = anomaly {
+                builder = builder.anomaly(anomaly);
+            }
+            let model = builder.watch(teller).fit(&table).map_err(text)?;
+            Ok((model, teller.labelled))
+        })?;
+        if labelled == Some(0) {
+            warnings.push("no row has the label of an anomaly, so all are learned from; see `anomaly`".into());
+        }
+        warnings.extend(model.warning());
+        Ok((Self { model: Arc::new(model) }, warnings))
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let model = work(py, None, |_| Model::load(path).map_err(text))?;
+        Ok(Self { model: Arc::new(model) })
+    }
+
+    /// A model from the bytes of a file.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let model = work(py, None, |_| Model::from_bytes(bytes).map_err(text))?;
+        Ok(Self { model: Arc::new(model) })
+    }
+
+    /// The bytes of the model's file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = work(py, None, |_| self.model.to_bytes().map_err(text))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes a model file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        if path.is_dir() {
+            let path = path.display();
+            return Err(GnsmError::new_err(format!("{path} is a folder; give the path of a file in it")));
+        }
+        work(py, None, |_| {
+            let bytes = self.model.to_bytes().map_err(text)?;
+            let mut file = AtomicFile::create(&path).map_err(text)?;
+            file.write_all(&bytes).map_err(|error| text(gnsm::Error::io(&path, error)))?;
+            file.finish().map_err(text)
+        })
+    }
+
+    /// All about the model, as JSON.
+    fn describe(&self) -> PyResult<String> {
+        Ok(gnsm_cli::describe(&self.model).map_err(|error| problem(&error))?.to_string())
+    }
+
+    /// Scores rows. `own` says that the model was fitted on them.
+    #[pyo3(signature = (source, rule, explain, own, tell))]
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        source: &Bound<'py, PyAny>,
+        rule: (String, f64),
+        explain: usize,
+        own: bool,
+        tell: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Scores<'py>> {
+        let rule = match rule.0.as_str() {
+            "fdr" => Rule::Fdr(rule.1),
+            "threshold" => Rule::Threshold(rule.1),
+            _ => Rule::Contamination(rule.1),
+        };
+        rule.validate().map_err(|error| problem(&error))?;
+        let mut reader = source::open(source)?;
+        let n_reasons = explain.min(self.model.encoder().features().len());
+        let (found, flags) = work(py, tell, |teller| {
+            let mut found = if own {
+                self.score_own(&mut reader, n_reasons)
+            } else {
+                self.score_new(&mut reader, n_reasons, teller)
+            }?;
+            found.notes.extend(gnsm_cli::contamination_warning(&self.model, rule));
+            let flags = flags(rule, &found.scores)?;
+            Ok((found, flags))
+        })?;
+        let bytes = |part: fn(&Scored) -> f64| {
+            PyByteArray::new_with(py, found.scores.len() * 8, |bytes| {
+                for (place, scored) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&found.scores) {
+                    *place = part(scored).to_le_bytes();
+                }
+                Ok(())
+            })
+        };
+        let reasons = (0..n_reasons).map(|k| {
+            let words = found.reasons.iter().map(|reasons| reasons.get(k).map(ToString::to_string));
+            words.collect()
+        });
+        let reasons: Vec<Vec<Option<String>>> = reasons.collect();
+        Ok((bytes(|row| row.score)?, bytes(|row| row.p_value)?, PyByteArray::new(py, &flags), reasons, found.notes))
+    }
+
+    /// Explains the `top` oddest rows, or the rows of these numbers, by `most` reasons each; also gives what a user should know.
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    #[pyo3(signature = (source, top, rows, most, own, tell))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        source: &Bound<'py, PyAny>,
+        top: usize,
+        rows: Option<Vec<u64>>,
+        most: usize,
+        own: bool,
+        tell: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Vec<ExplainedRow<'py>>, Vec<String>)> {
+        let mut reader = source::open(source)?;
+        let (explained, notes) = work(py, tell, |teller| {
+            let mut oddest = Oddest { top, wanted: rows, rows: Vec::new(), passed: 0 };
+            let mut notes = Vec::new();
+            if own {
+                let table = source::whole(&mut reader)?;
+                let scores = self.model.score_own(&table).map_err(text)?;
+                oddest.take(&scores, |rows| self.model.explain_own(&table, rows, most).map_err(text))?;
+            } else {
+                self.batches(&mut reader, &mut notes, teller, |table| {
+                    let scores = self.model.score(table).map_err(text)?;
+                    oddest.take(&scores, |rows| self.model.explain(table, rows, most).map_err(text))
+                })?;
+            }
+            Ok((oddest.finish()?, notes))
+        })?;
+        let rows = explained.into_iter().map(|(row, scored, explanation)| {
+            let reasons = explanation.reasons.iter().map(|reason| reason_dict(py, reason));
+            let rest = explanation.base + explanation.rest;
+            Ok((row, scored.score, scored.p_value, rest, reasons.collect::<PyResult<_>>()?))
+        });
+        Ok((rows.collect::<PyResult<_>>()?, notes))
+    }
+}
+
+impl Core {
+    fn score_own(&self, reader: &mut TableReader, n_reasons: usize) -> Result<Found, String> {
+        let table = source::whole(reader)?;
+        let mut found = Found { scores: self.model.score_own(&table).map_err(text)?, ..Found::default() };
+        if n_reasons > 0 {
+            let all: Vec<usize> = (0..table.n_rows()).collect();
+            let explained = self.model.explain_own(&table, &all, n_reasons).map_err(text)?;
+            found.reasons = explained.into_iter().map(|explanation| explanation.reasons).collect();
+        }
+        Ok(found)
+    }
+
+    fn score_new(&self, reader: &mut TableReader, n_reasons: usize, teller: &mut Teller) -> Result<Found, String> {
+        let mut found = Found::default();
+        let mut notes = Vec::new();
+        self.batches(reader, &mut notes, teller, |table| {
+            if n_reasons == 0 {
+                found.scores.extend(self.model.score(table).map_err(text)?);
+            } else {
+                for (scored, explanation) in self.model.score_and_explain(table, n_reasons).map_err(text)? {
+                    found.scores.push(scored);
+                    found.reasons.push(explanation.reasons);
+                }
+            }
+            Ok(())
+        })?;
+        found.notes = notes;
+        Ok(found)
+    }
+
+    /// Passes over all rows in batches, whose columns are compared with the model's.
+    fn batches(
+        &self,
+        reader: &mut TableReader,
+        notes: &mut Vec<String>,
+        teller: &mut Teller,
+        mut take: impl FnMut(&Table) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut n_rows = 0;
+        let mut size = CHECKED_ROWS;
+        while let Some(table) = reader.next_batch(size).map_err(text)? {
+            if n_rows == 0 {
+                let report = self.model.check(&table).map_err(text)?;
+                *notes = gnsm_cli::column_notes(&self.model, &report);
+                size = BATCH;
+            }
+            take(&table)?;
+            n_rows += table.n_rows() as u64;
+            reader.recycle(table);
+            teller.tell("scoring", n_rows, 0, None);
+            if teller.is_stopped() {
+                return Err("stopped".into());
+            }
+        }
+        if n_rows == 0 { Err("the table holds no rows; give one with rows".into()) } else { Ok(()) }
+    }
+}
+
+fn flags(rule: Rule, scores: &[Scored]) -> Result<Vec<u8>, String> {
+    let cutoff = match rule {
+        Rule::Fdr(level) => {
+            let mut counter = FdrCounter::new(level).map_err(text)?;
+            scores.iter().for_each(|scored| counter.add(scored.p_value));
+            counter.cutoff()
+        }
+        _ => None,
+    };
+    Ok(scores.iter().map(|scored| u8::from(rule.flags(scored.score, scored.p_value, cutoff))).collect())
+}
+
+/// The rows to explain, found in one pass: what leaves the top later was explained in vain, but no row is kept.
+struct Oddest {
+    top: usize,
+    wanted: Option<Vec<u64>>,
+    rows: Vec<(u64, Scored, Explanation)>,
+    passed: u64,
+}
+
+impl Oddest {
+    fn take(
+        &mut self,
+        scores: &[Scored],
+        explain: impl FnOnce(&[usize]) -> Result<Vec<Explanation>, String>,
+    ) -> Result<(), String> {
+        let mut chosen: Vec<usize> = match &self.wanted {
+            Some(wanted) => {
+                let end = self.passed + scores.len() as u64;
+                let here = wanted.iter().filter(|row| (self.passed..end).contains(row));
+                here.map(|row| (row - self.passed) as usize).collect()
+            }
+            None => {
+                let mut rows: Vec<usize> = (0..scores.len()).collect();
+                // Stable: of equal scores, the earlier row comes first.
+                rows.sort_by(|&a, &b| scores[b].score.total_cmp(&scores[a].score));
+                rows.truncate(self.top);
+                rows
+            }
+        };
+        if self.wanted.is_none() && self.rows.len() == self.top {
+            let lowest = self.rows.last().map(|(_, scored, _)| scored.score);
+            chosen.retain(|&row| lowest.is_none_or(|lowest| scores[row].score > lowest));
+        }
+        if !chosen.is_empty() {
+            let explained = explain(&chosen)?;
+            let rows = chosen.iter().zip(explained);
+            self.rows.extend(rows.map(|(&row, found)| (self.passed + row as u64, scores[row], found)));
+        }
+        if self.wanted.is_none() {
+            self.rows.sort_by(|a, b| by_oddness(&a.1, &b.1));
+            self.rows.truncate(self.top);
+        }
+        self.passed += scores.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<(u64, Scored, Explanation)>, String> {
+        if let Some(wanted) = &self.wanted {
+            if let Some(row) = wanted.iter().find(|row| **row >= self.passed) {
+                return Err(format!("the table has {} rows: there is no row {row}, counted from 0", self.passed));
+            }
+            let place = |row: u64| wanted.iter().position(|wanted| *wanted == row);
+            self.rows.sort_by_key(|(row, _, _)| place(*row));
+        }
+        Ok(self.rows)
+    }
+}
+
+fn by_oddness(a: &Scored, b: &Scored) -> Ordering {
+    b.score.total_cmp(&a.score)
+}
+
+fn reason_dict<'py>(py: Python<'py>, reason: &Reason) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("column", &reason.column)?;
+    dict.set_item("saw", &reason.saw)?;
+    dict.set_item("expected", &reason.expected)?;
+    dict.set_item("probability", reason.probability)?;
+    dict.set_item("part", reason.part)?;
+    dict.set_item("share", reason.share)?;
+    dict.set_item("words", reason.words())?;
+    Ok(dict)
+}

@@ -1,0 +1,25 @@
+"""The examples of the pages run as they are written."""
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ledger
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def blocks():
+    for page in ("README.md", "docs/python.md", "crates/gnsm-python/README.md"):
+        text = (ROOT / page).read_text()
+        found = re.findall(r"```python\n(.*?)```", text, re.S)
+        assert found, page
+        yield pytest.param("\n".join(found), id=page)
+
+
+@pytest.mark.parametrize("code", blocks())
+def test_examples(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ledger().to_csv("claims.csv", index=False)
+    names = {"df": ledger(), "new": ledger(50)}
+    exec(compile(code, "page", "exec"), names)

@@ -1,0 +1,73 @@
+"""Spark, where it is installed: `pip install pyspark`, and Java."""
+
+import os
+import shutil
+import sys
+
+import gnsm
+import numpy
+import pandas
+import pytest
+
+pyspark = pytest.importorskip("pyspark")
+if shutil.which("java") is None:
+    pytest.skip("there is no Java", allow_module_level=True)
+
+import gnsm.spark  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    from conftest import ledger
+
+    path = tmp_path_factory.mktemp("spark") / "ledger.parquet"
+    frame = ledger(3000).assign(number=range(3000))
+    frame.to_parquet(path, index=False, coerce_timestamps="us", allow_truncated_timestamps=True)
+    return path
+
+
+def test_scores_have_the_same_bits(spark, file):
+    model = gnsm.fit(file, ignore=["number"])
+    expected = model.score(file, explain=2)
+    df = spark.read.parquet(str(file)).repartition(7)
+    found = gnsm.spark.score(df, model, explain=2).toPandas().sort_values("number", ignore_index=True)
+    for name in ("score", "p_value", "anomaly"):
+        assert numpy.array_equal(found[name], expected[name]), name
+    assert list(found["reason_1"]) == list(expected["reason_1"])
+    with pytest.raises(gnsm.GnsmError, match="has a column `score` already"):
+        gnsm.spark.score(df.withColumnRenamed("amount", "score"), model)
+
+
+def test_a_fit_does_not_depend_on_partitions(spark, file):
+    df = spark.read.parquet(str(file))
+    with pytest.warns(gnsm.GnsmWarning, match="of 3,000 rows"):
+        models = [gnsm.spark.fit(df.repartition(parts), rows=800, method="ecod").to_bytes() for parts in (1, 5)]
+    assert models[0] == models[1]
+
+
+def test_streams(spark, file, tmp_path):
+    model = gnsm.fit(file, ignore=["number"])
+    df = spark.read.parquet(str(file))
+    stream = spark.readStream.schema(df.schema).parquet(str(file.parent))
+    query = (
+        gnsm.spark.score(stream, model)
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "out"))
+    )
+    assert query.awaitTermination(120)
+    found = pandas.read_parquet(tmp_path / "out").sort_values("number", ignore_index=True)
+    assert numpy.array_equal(found["score"], model.score(file)["score"])
