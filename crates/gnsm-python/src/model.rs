@@ -325,19 +325,16 @@ impl Oddest {
         scores: &[Scored],
         explain: impl FnOnce(&[usize]) -> Result<Vec<Explanation>, String>,
     ) -> Result<(), String> {
-        let mut chosen: Vec<usize> = match &self.wanted {
-            Some(wanted) => {
-                let end = self.passed + scores.len() as u64;
-                let here = wanted.iter().filter(|row| (self.passed..end).contains(row));
-                here.map(|row| (row - self.passed) as usize).collect()
-            }
-            None => {
-                let mut rows: Vec<usize> = (0..scores.len()).collect();
-                // Stable: of equal scores, the earlier row comes first.
-                rows.sort_by(|&a, &b| scores[b].score.total_cmp(&scores[a].score));
-                rows.truncate(self.top);
-                rows
-            }
+        let mut chosen: Vec<usize> = if let Some(wanted) = &self.wanted {
+            let end = self.passed + scores.len() as u64;
+            let here = wanted.iter().filter(|row| (self.passed..end).contains(row));
+            here.map(|row| (row - self.passed) as usize).collect()
+        } else {
+            let mut rows: Vec<usize> = (0..scores.len()).collect();
+            // Stable: of equal scores, the earlier row comes first.
+            rows.sort_by(|&a, &b| scores[b].score.total_cmp(&scores[a].score));
+            rows.truncate(self.top);
+            rows
         };
         if self.wanted.is_none() && self.rows.len() == self.top {
             let lowest = self.rows.last().map(|(_, scored, _)| scored.score);

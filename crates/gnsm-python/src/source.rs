@@ -53,7 +53,7 @@ pub fn open(source: &Bound<'_, PyAny>) -> PyResult<TableReader> {
             let columns: Vec<(String, String, Vec<String>)> = source.get_item(2)?.extract()?;
             let pieces: Bound<'_, PyIterator> = source.get_item(3)?.try_iter()?;
             let schema = schema(&columns);
-            let pieces = Pieces { name: name.clone(), schema: schema.clone(), columns, pieces: pieces.unbind() };
+            let pieces = Pieces { name: name.clone(), schema: schema.clone(), columns, source: pieces.unbind() };
             TableReader::from_batches(&name, schema, Box::new(pieces))
         }
     };
@@ -86,7 +86,7 @@ struct Pieces {
     name: String,
     schema: SchemaRef,
     columns: Vec<(String, String, Vec<String>)>,
-    pieces: Py<PyIterator>,
+    source: Py<PyIterator>,
 }
 
 impl Iterator for Pieces {
@@ -94,7 +94,7 @@ impl Iterator for Pieces {
 
     fn next(&mut self) -> Option<Self::Item> {
         let batch = Python::attach(|py| -> PyResult<Option<RecordBatch>> {
-            let Some(piece) = self.pieces.bind(py).clone().next() else { return Ok(None) };
+            let Some(piece) = self.source.bind(py).clone().next() else { return Ok(None) };
             let piece: Vec<Bound<'_, PyTuple>> = piece?.extract()?;
             let mut arrays = Vec::with_capacity(piece.len());
             for (cells, (_, kind, categories)) in piece.iter().zip(&self.columns) {
@@ -111,7 +111,7 @@ impl Iterator for Pieces {
 }
 
 fn nulls(mask: &[u8]) -> NullBuffer {
-    NullBuffer::new(BooleanBuffer::from_iter(mask.iter().map(|&missing| missing == 0)))
+    NullBuffer::new(mask.iter().map(|&missing| missing == 0).collect::<BooleanBuffer>())
 }
 
 fn schema(columns: &[(String, String, Vec<String>)]) -> SchemaRef {

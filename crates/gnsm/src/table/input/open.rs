@@ -176,7 +176,7 @@ impl TableReader {
     #[doc(hidden)]
     pub fn from_batches(name: &str, schema: SchemaRef, batches: RecordBatches) -> Result<Self> {
         let rows = Box::new(ArrowRows::new(name, schema, batches)?);
-        Ok(Self { rows, format: Format::Arrow, finished: false })
+        Ok(Self::of(rows, Format::Arrow, Vec::new(), &ReadOptions::default()))
     }
 
     fn from_source(source: Source, options: &ReadOptions) -> Result<Self> {
