@@ -23,6 +23,7 @@ Examples:
   gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
   gnsm report claims.gnsm new.csv -o r.html  write a page with the odd rows, to be opened in a browser
+  gnsm drift claims.gnsm new.csv             show which columns are no longer as they were
 
 FILE is a table: csv, tsv, jsonl, parquet, arrow, arff, xlsx or ods, by its content or its ending.
 It may be compressed (.gz, .zst, .xz) or the one file in a .zip or .tar. Several FILEs or a folder
@@ -58,6 +59,8 @@ pub enum Command {
     Fit(Box<FitArguments>),
     /// Apply a model to a file: write a score, a p-value and a flag for each row.
     Score(Box<ScoreArguments>),
+    /// Show how a file differs from what a model learned, column by column.
+    Drift(DriftArguments),
     /// Show why one row has its score.
     Explain(ExplainArguments),
     /// Write a file with the cells replaced that are near certainly wrong, and list the changes.
@@ -187,6 +190,9 @@ The output has these columns:
 With --explain N it also has reason_1 to reason_N, or in jsonl a list `reasons`.
 Then come the columns of --keep; the column of --id is the first of all.
 A kept column that has one of these names is called `input_` and its name.
+Before it scores, score reads FILE once to see how it differs from what was learned. It names the columns that moved. Where more
+than half of the rows have something new in a column, such as a value or a month never seen, that is no part of any score: it would
+make every row odd for the same reason. Standard input is read once, so there nothing is set aside.
 With --fdr, the output starts only when all rows are read, because flags depend on all p-values.")]
 pub struct ScoreArguments {
     /// A model that `gnsm fit` wrote.
@@ -195,6 +201,9 @@ pub struct ScoreArguments {
     /// The table to read: a file, several, or a folder; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
+    /// Do not compare FILE with what was learned first, and set nothing aside.
+    #[arg(long)]
+    pub no_drift: bool,
     /// How many rows to score at a time. Scores do not depend on it.
     #[arg(long, value_name = "N", default_value = "8192")]
     pub batch_size: NonZeroUsize,
@@ -212,18 +221,43 @@ pub struct ScoreArguments {
     pub read: ReadArguments,
 }
 
+/// Arguments of `drift`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A column has moved if a share (of missing values, of new values, of numbers outside of all learned ones) has changed by more than 0.1, \
+or if the population stability index of its values is above 0.25, and if so large a change comes by chance less than once in a \
+thousand times. Dates that go on and keys that are new are named, but have not moved. `gnsm score` sets aside what is new in more than \
+half of the rows.")]
+pub struct DriftArguments {
+    /// A model that `gnsm fit` wrote.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub model: PathBuf,
+    /// The table to read: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub read: ReadArguments,
+}
+
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
-    /// The table to read: a file, several, or a folder; `-` is standard input. Reading stops at the row.
+    /// The table to read: a file, several, or a folder; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
     /// The number of the row, from 0, as `gnsm score` writes it. It goes on from file to file.
     #[arg(long, value_name = "N")]
     pub row: u64,
+    /// Stop reading at the row. What `gnsm score` sets aside because it is new in most rows is then not known, and counts.
+    #[arg(long)]
+    pub no_drift: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

@@ -25,7 +25,7 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use commands::{
-    Outcome, bench, columns, completions, demo, detect, explain, fit, inspect, man, mask, repair, report, score,
+    Outcome, bench, columns, completions, demo, detect, drift, explain, fit, inspect, man, mask, repair, report, score,
 };
 use console::Console;
 
@@ -70,6 +70,7 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Detect(arguments) => detect::run(&arguments, console),
         Command::Fit(arguments) => fit::run(&arguments, console),
         Command::Score(arguments) => score::run(&arguments, console),
+        Command::Drift(arguments) => drift::run(&arguments, console),
         Command::Explain(arguments) => explain::run(&arguments, console),
         Command::Repair(arguments) => repair::run(&arguments, console),
         Command::Report(arguments) => report::run(&arguments, console),

@@ -35,6 +35,7 @@
 //! - [`Model`] is what is fitted, saved, loaded and asked for scores and reasons.
 //! - [`Method`] lists the methods, [`settings`] has what can be changed about them.
 //! - [`Rule`] turns scores into yes or no.
+//! - [`DriftCounter`] tells how a file differs from what a model learned, column by column.
 //! - [`mask`] is for segmentation masks, [`metrics`] for measuring how well a ranking finds anomalies.
 //! - [`cookbook`] has a recipe for each of these.
 
@@ -51,6 +52,7 @@ mod cells;
 mod score_matching;
 mod method;
 mod decision;
+mod drift;
 mod model;
 pub mod metrics;
 pub mod mask;
@@ -62,6 +64,7 @@ pub use columns::{
     PartOfDate, Scale, Schema,
 };
 pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, Scored};
+pub use drift::{Change, ColumnDrift, DriftCounter, DriftReport};
 pub use error::{Error, Place, Result};
 pub use method::Method;
 pub use model::{Model, ModelBuilder};

@@ -5,7 +5,7 @@ use comfy_table::{Attribute, Cell};
 use gnsm::{Explanation, Model, Reason, Scored, Table};
 use serde_json::json;
 
-use super::{Outcome, note_columns, open_table, shown};
+use super::{Outcome, drift, note_columns, open_table, shown};
 use crate::arguments::ExplainArguments;
 use crate::console::{Console, print_json, print_page};
 use crate::display::{self, Place, STRONG, bar, left, p_value, plural, right};
@@ -20,7 +20,15 @@ const ROUNDING: f64 = 1e-9;
 
 /// Runs the command.
 pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
-    let model = Model::load(&arguments.model)?;
+    let mut model = Model::load(&arguments.model)?;
+    if !arguments.no_drift && drift::is_read_twice(&arguments.files) {
+        // What `score` sets aside is set aside here. A file that it refuses has no scores to agree with.
+        let options = arguments.read.options(Some(model.schema().missing.clone()));
+        if let Ok(Some(report)) = drift::compare(&model, &arguments.files, &options) {
+            drift::note_set_aside(console, &report);
+            model.set_aside(&report);
+        }
+    }
     let Some((row, place)) = read_row(arguments, &model, console)? else { return Ok(Outcome::Interrupted) };
     let Some((Scored { score, p_value }, explanation)) = model.score_and_explain(&row, usize::MAX)?.pop() else {
         bail!("row {} could not be scored", arguments.row);

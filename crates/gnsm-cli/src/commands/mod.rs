@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod columns;
 pub mod detect;
+pub mod drift;
 pub mod fit;
 pub mod score;
 pub mod explain;

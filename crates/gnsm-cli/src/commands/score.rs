@@ -9,8 +9,8 @@ use gnsm::{FdrCounter, Model, Reason, Rule, Scored, Table, TableReader};
 use serde_json::json;
 
 use super::{
-    Lowest, Outcome, cells, flagged_text, keep_columns, note_columns, note_empty_discovery, note_reading, open_table,
-    refuse_same_file, shown, warn_of_small_contamination,
+    Lowest, Outcome, cells, drift, flagged_text, keep_columns, note_columns, note_empty_discovery, note_reading,
+    open_table, refuse_same_file, shown, warn_of_small_contamination,
 };
 use crate::arguments::ScoreArguments;
 use crate::console::{Console, print_json};
@@ -35,9 +35,10 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         refuse_same_file(path, &read)?;
     }
     let on_screen = output.is_none() && std::io::stdout().is_terminal();
-    let model = Model::load(&arguments.model)?;
+    let mut model = Model::load(&arguments.model)?;
     warn_of_small_contamination(console, &model, rule);
-    let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
+    let options = arguments.read.options(Some(model.schema().missing.clone()));
+    let mut reader = open_table(&arguments.files, &options)?;
     interrupt::stop_soon()?;
     if arguments.output.cells {
         // One batch without bound is the whole file.
@@ -50,6 +51,15 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     }
     let n_reasons = arguments.output.explain.unwrap_or(0).min(model.encoder().features().len());
     let writer = ScoreWriter::new(format, Destination::create(output)?, n_reasons);
+    let mut compared = None;
+    if !arguments.no_drift && drift::is_read_twice(&arguments.files) {
+        let Some(report) = drift::compare(&model, &arguments.files, &options)? else { return Ok(Outcome::Interrupted) };
+        drift::note(console, &report);
+        drift::note_set_aside(console, &report);
+        model.set_aside(&report);
+        compared = Some(report);
+    }
+    let mut on_the_way = (!arguments.no_drift && compared.is_none()).then(|| model.drift());
 
     let mut sink = Sink::new(rule, writer)?;
     let counter = RowCounter::new(console, on_screen);
@@ -62,6 +72,9 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
             note_columns(console, &model, &batch.file, &report);
             keep_columns(&mut sink.writer, &batch, &arguments.output, console)?;
             size = arguments.batch_size.get();
+        }
+        if let Some(drift) = &mut on_the_way {
+            drift.add(&batch)?;
         }
         overlooked.extend(sink.writer.kept().overlooked(&batch));
         sink.write(score(&model, &batch, n_reasons, &sink.writer, sink.rows)?)?;
@@ -78,6 +91,15 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     drop(counter);
     note_reading(console, &reader);
     note_empty_discovery(console, rule, flagged, rows, lowest);
+    if let Some(report) = on_the_way.map(|drift| drift.report()) {
+        drift::note(console, &report);
+        if report.sets_aside() {
+            console.note(
+                "standard input is read once, so nothing was set aside; score a file to leave it out of the scores",
+            );
+        }
+        compared = Some(report);
+    }
     if !overlooked.is_empty() {
         let overlooked: Vec<String> = overlooked.into_iter().collect();
         console.warn(format_args!("not kept, since the first rows do not have them: {}", names(&overlooked)));
@@ -91,6 +113,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
             "output": output.map(|path| path.display().to_string()),
             "model": model.hash(),
             "files": reader.parts().into_iter().map(|(file, rows)| json!({ "file": file, "rows": rows })).collect::<Vec<_>>(),
+            "drift": compared,
         });
         match output {
             Some(_) => print_json(&summary)?,

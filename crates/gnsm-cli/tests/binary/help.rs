@@ -8,9 +8,20 @@ fn help_of_every_command() {
     let whole = folder.run(&["--help"]).succeeded();
     assert_eq!(whole.stderr, "");
     insta::assert_snapshot!("help", whole.stdout);
-    for command in
-        ["demo", "columns", "detect", "fit", "score", "explain", "repair", "report", "inspect", "completions", "man"]
-    {
+    for command in [
+        "demo",
+        "columns",
+        "detect",
+        "fit",
+        "score",
+        "drift",
+        "explain",
+        "repair",
+        "report",
+        "inspect",
+        "completions",
+        "man",
+    ] {
         let help = folder.run(&[command, "--help"]).succeeded();
         assert_eq!(help.stderr, "");
         insta::assert_snapshot!(format!("help_{command}"), help.stdout);

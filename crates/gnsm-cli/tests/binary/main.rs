@@ -4,6 +4,7 @@ mod harness;
 mod help;
 mod output;
 mod passing;
+mod drift;
 mod streams;
 mod inputs;
 mod determinism;

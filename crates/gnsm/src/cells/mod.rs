@@ -195,6 +195,10 @@ impl Detector for Cells {
         Some(self.columns[self.layout.n_numbers()..].iter().flat_map(of_group).collect())
     }
 
+    fn knows_absent(&self) -> bool {
+        true
+    }
+
     fn leaves_out(&self) -> bool {
         true
     }

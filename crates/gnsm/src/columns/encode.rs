@@ -20,7 +20,7 @@ use super::codes::Codes;
 use super::date::Moment;
 use super::features::{Aspect, Feature, features};
 use super::kinds::{moment, sign};
-use super::layout::{Layout, UNSEEN};
+use super::layout::{ABSENT, Layout, UNSEEN};
 use super::number::parse_number;
 use super::schema::{ColumnSchema, Kind, Schema, list};
 use super::spelling::{loose_shape, shape};
@@ -164,6 +164,10 @@ pub struct Encoder {
     features: Vec<Feature>,
     /// For each feature whose categories are texts, their codes.
     codes: Vec<Codes>,
+    /// For each feature whether it is set aside.
+    aside: Vec<bool>,
+    /// Whether what is set aside is also hidden from the detector.
+    hides: bool,
 }
 
 impl Encoder {
@@ -184,7 +188,41 @@ impl Encoder {
                 shared.extend(rare.iter().enumerate().map(|(at, names)| (first + at, names.len() as u32)));
             }
         }
-        Self { layout: layout.with_shared(shared), schema, features, codes }
+        let aside = vec![false; features.len()];
+        Self { layout: layout.with_shared(shared), schema, features, codes, aside, hides: false }
+    }
+
+    /// Sets these features aside, and nothing else. `hides` says whether [`Self::encode`] leaves them out of rows, for a
+    /// detector that can do without; otherwise only their parts of a score are to be cleared.
+    pub(crate) fn set_aside(&mut self, features: &[usize], hides: bool) {
+        self.aside.fill(false);
+        self.hides = hides;
+        for &feature in features {
+            if let Some(aside) = self.aside.get_mut(feature) {
+                *aside = true;
+            }
+        }
+    }
+
+    /// Whether a feature is set aside.
+    pub(crate) fn sets_aside(&self) -> bool {
+        self.aside.contains(&true)
+    }
+
+    fn features_aside(&self) -> impl Iterator<Item = &Feature> {
+        self.features.iter().filter(|feature| self.aside[feature.group])
+    }
+
+    /// Takes what is set aside out of rows of parts: numbers first, then groups.
+    pub(crate) fn clear_aside(&self, parts: &mut [f64]) {
+        for parts in parts.chunks_exact_mut(self.layout.n_cells().max(1)) {
+            for feature in self.features_aside() {
+                parts[self.layout.n_numbers() + feature.group] = 0.0;
+                if let Some(number) = feature.number {
+                    parts[number] = 0.0;
+                }
+            }
+        }
     }
 
     /// The schema.
@@ -244,6 +282,18 @@ impl Encoder {
 
     /// Encodes all rows of a batch. No identifier repeats in it as far as this tells.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
+        let mut rows = self.encode_rows(table, false)?;
+        for feature in self.features_aside().filter(|_| self.hides) {
+            rows.codes.iter_mut().skip(feature.group).step_by(rows.n_groups).for_each(|code| *code = ABSENT);
+            if let Some(number) = feature.number {
+                rows.numbers.iter_mut().skip(number).step_by(rows.n_numbers).for_each(|z| *z = f32::NAN);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Encodes all rows of a batch, with what is set aside.
+    pub(crate) fn encode_everything(&self, table: &Table) -> Result<Encoded> {
         self.encode_rows(table, false)
     }
 

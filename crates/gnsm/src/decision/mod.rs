@@ -5,5 +5,6 @@ pub(crate) mod reason;
 mod threshold;
 
 pub use odd_cells::OddCell;
-pub use reason::{Explanation, Reason, short, visible};
+pub(crate) use reason::runs;
+pub use reason::{Explanation, Reason, percent, short, visible};
 pub use threshold::{Calibration, FdrCounter, Rule, Scored};

@@ -126,6 +126,11 @@ pub(crate) fn score_and_explain(
         let left_out_split = if left_out { detector.split_left_out(rows) } else { None };
         let (scores, split) = match left_out_split {
             Some(split) => (split.sums(), split),
+            None if !left_out && encoder.sets_aside() => {
+                let mut split = detector.split(rows);
+                encoder.clear_aside(&mut split.parts);
+                (split.sums(), split)
+            }
             None => detector.score_and_split(rows),
         };
         let mut asked = vec![true; split.parts.len()];
@@ -433,7 +438,7 @@ fn part_name(part: DatePart, value: u32) -> String {
 }
 
 /// Values of a part, those that follow each other together: `Monday to Friday`, `7 h to 18 h, 20 h`.
-fn runs(part: DatePart, values: &[u32]) -> String {
+pub(crate) fn runs(part: DatePart, values: &[u32]) -> String {
     let name = |value: u32| match part {
         DatePart::Hour => format!("{value} h"),
         DatePart::Weekday => WEEKDAYS[value as usize % 7].to_owned(),

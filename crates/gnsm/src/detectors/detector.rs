@@ -31,6 +31,12 @@ pub trait Detector: Send + Sync {
         None
     }
 
+    /// Whether a cell may be absent ([`crate::columns::ABSENT`], NaN): then it is no part of the score and says nothing
+    /// about other cells.
+    fn knows_absent(&self) -> bool {
+        false
+    }
+
     /// Whether rows that it was fitted on can be judged as if it had not been: whether the two functions below say anything.
     fn leaves_out(&self) -> bool {
         false

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::Model;
 use crate::columns::{Encoded, Encoder, Schema};
 use crate::decision::Calibration;
+use crate::drift::Reference;
 use crate::error::{Error, Result};
 use crate::files::container::{self, Contents, Tensors};
-use crate::files::{Damage, Loaded};
+use crate::files::{Damage, Loaded, Store};
 use crate::method::{Fitted, Method};
 use crate::train::FitReport;
 
@@ -26,6 +27,7 @@ struct ModelContent {
     method: String,
     detector: serde_json::Value,
     calibration: Calibration,
+    drift: serde_json::Value,
     report: FitReport,
 }
 
@@ -45,11 +47,13 @@ pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
 fn contents_of(model: &Model, path: &Path) -> Result<(ModelContent, Tensors)> {
     let mut tensors = Tensors::default();
     let detector = model.fitted.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?;
+    let drift = model.reference.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?;
     let content = ModelContent {
         schema: model.encoder.schema().clone(),
         method: model.fitted.name().to_owned(),
         detector,
         calibration: model.calibration.clone(),
+        drift,
         report: model.report.clone(),
     };
     Ok((content, tensors))
@@ -78,8 +82,10 @@ fn from_contents(contents: Contents) -> Loaded<Model> {
     content.schema.validate()?;
     content.calibration.validate()?;
     let encoder = Encoder::new(content.schema);
+    let reference = Reference::load(content.drift, &encoder, &mut tensors)?;
     let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
-    Ok(Model { encoder, fitted, calibration: content.calibration, report: content.report, hash: Some(blake3) })
+    let (calibration, report) = (content.calibration, content.report);
+    Ok(Model { encoder, fitted, calibration, reference, report, hash: Some(blake3) })
 }
 
 fn unusable(path: &Path, Damage(problem): &Damage) -> Error {

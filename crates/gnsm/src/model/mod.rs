@@ -1,6 +1,7 @@
 //! A model: encoder, fitted detector and calibration. This is what is saved, loaded and used to score.
 
 mod builder;
+mod drift;
 pub mod file;
 
 use std::borrow::Cow;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, marked, no_such_column, plural};
 use crate::decision::odd_cells::Sought;
 use crate::decision::{Calibration, Explanation, OddCell, Scored, reason};
+use crate::drift::Reference;
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
 use crate::method::{Fitted, Method};
@@ -40,6 +42,7 @@ pub struct Model {
     pub(crate) encoder: Encoder,
     pub(crate) fitted: Fitted,
     pub(crate) calibration: Calibration,
+    pub(crate) reference: Reference,
     pub(crate) report: FitReport,
     pub(crate) hash: Option<String>,
 }
@@ -61,6 +64,7 @@ impl Model {
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
         let encoder = Encoder::new(Schema::learn(table, &rows, &options.choices)?);
         let encoded = encoder.encode_whole(table)?;
+        let reference = Reference::learn(&encoder, table, &rows, &encoded);
         let [training, validation, calibration] =
             if method.leaves_out() { [rows, Vec::new(), Vec::new()] } else { deal(rows, options.seed) };
         let [training, validation, calibration] = [training, validation, calibration].map(|rows| encoded.select(&rows));
@@ -85,7 +89,7 @@ impl Model {
             None => fitted.score_distinct(&calibration.unseen_by(encoder.layout(), &learned)),
         };
         let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
-        Ok(Self { encoder, fitted, calibration, report, hash: None })
+        Ok(Self { encoder, fitted, calibration, reference, report, hash: None })
     }
 
     /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
@@ -206,7 +210,11 @@ impl Model {
     /// A score and p-value for each row of a batch; distinct rows are computed once.
     pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
         let rows = self.encoder.encode(&self.marked(table))?;
-        let scores = self.fitted.score_distinct(&rows);
+        let scores = if self.encoder.sets_aside() {
+            self.scores_without_aside(&rows)
+        } else {
+            self.fitted.score_distinct(&rows)
+        };
         Ok(scores.into_iter().map(|score| self.scored(score)).collect())
     }
 

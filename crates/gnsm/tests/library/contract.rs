@@ -147,6 +147,46 @@ fn the_same_seed_gives_the_same_file_and_loading_it_the_same_scores() -> Result<
     })
 }
 
+/// More than half of the rows have a colour that training never saw, and an amount beyond all others.
+#[test]
+fn what_is_set_aside_is_no_part_of_a_score() -> Result<()> {
+    each_method(|name, method| {
+        let mut model = fit(method)?;
+        let spoiled = |colour: &str, amount: &str| -> Vec<[String; 5]> {
+            let mut rows = other_rows();
+            for row in &mut rows {
+                (row[0], row[4]) = (colour.into(), amount.into());
+            }
+            rows
+        };
+        let mut drift = model.drift();
+        drift.add(&table_of(&spoiled("violet", "77")))?;
+        let report = drift.report();
+        let aside: Vec<&str> =
+            report.columns.iter().filter(|column| column.set_aside).map(|column| column.column.as_str()).collect();
+        assert_eq!(aside, ["colour", "amount"], "{name}");
+        model.set_aside(&report);
+        let table = table_of(&spoiled("violet", "77"));
+        let all: Vec<usize> = (0..table.n_rows()).collect();
+        let explanations = model.explain(&table, &all, usize::MAX)?;
+        for (explanation, scored) in explanations.iter().zip(model.score(&table)?) {
+            assert!(scored.score.is_finite(), "{name}");
+            assert_eq!(explanation.score, scored.score, "{name}");
+            assert!(explanation.reasons.iter().all(|reason| !aside.contains(&reason.column.as_str())), "{name}");
+        }
+        let mut alone = Vec::new();
+        for row in spoiled("violet", "77") {
+            alone.extend(scores(&model, &[row])?);
+        }
+        assert_eq!(alone, scores(&model, &spoiled("violet", "77"))?, "{name}: one by one");
+        if *name == *"cells" {
+            // It judges rows as if they did not have it, whatever stands there.
+            assert_eq!(alone, scores(&model, &spoiled("indigo", ""))?);
+        }
+        Ok(())
+    })
+}
+
 #[test]
 fn base_and_parts_sum_to_the_score() -> Result<()> {
     each_method(|name, method| {

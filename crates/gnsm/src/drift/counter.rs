@@ -1,0 +1,208 @@
+//! Counts rows column by column.
+
+use super::reference::Reference;
+use super::report::DriftReport;
+use crate::columns::{Aspect, Encoded, Encoder, Kind, UNSEEN, marked};
+use crate::error::Result;
+use crate::table::{Table, Values};
+
+/// Digits of a key that a number holds exactly.
+const MOST_DIGITS: usize = 15;
+
+/// Numbers of rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub rows: u64,
+    /// For each column the rows that miss it.
+    pub missing: Vec<u64>,
+    /// For each column the rows that have something else than a number or a date there.
+    pub strays: Vec<u64>,
+    /// For each column the dates or keys, those before the learned ones, and those after.
+    pub places: Vec<[u64; 3]>,
+    /// For each place of each group the rows that have that category.
+    pub codes: Vec<u64>,
+    /// For each group the rows with something never seen: where there is a value, and where there is none.
+    pub unseen: Vec<[u64; 2]>,
+    /// For each number the rows of each bin.
+    pub bins: Vec<Vec<u64>>,
+    /// For each number the rows below and above all learned ones.
+    pub beyond: Vec<[u64; 2]>,
+}
+
+impl Counts {
+    pub fn new(encoder: &Encoder, edges: &[Vec<f32>]) -> Self {
+        let (columns, layout) = (encoder.schema().columns.len(), encoder.layout());
+        Self {
+            rows: 0,
+            missing: vec![0; columns],
+            strays: vec![0; columns],
+            places: vec![[0; 3]; columns],
+            codes: vec![0; layout.width() - layout.n_numbers()],
+            unseen: vec![[0; 2]; layout.n_groups()],
+            bins: edges.iter().map(|edges| vec![0; edges.len() + 1]).collect(),
+            beyond: vec![[0; 2]; layout.n_numbers()],
+        }
+    }
+
+    /// Adds rows of a table, which `encoded` has one after another.
+    pub fn add(
+        &mut self,
+        of: &Learned<'_>,
+        table: &Table,
+        rows: impl Iterator<Item = usize> + Clone,
+        encoded: &Encoded,
+    ) {
+        let (encoder, layout) = (of.encoder, of.encoder.layout());
+        self.rows += encoded.n_rows() as u64;
+        // Whether each cell of a column is there, for the features that follow.
+        let mut present: Vec<Vec<bool>> = Vec::new();
+        for (at, column) in encoder.schema().columns.iter().enumerate() {
+            let cells = table.column(&column.name).map(|found| &found.values);
+            let there: Vec<bool> = match cells {
+                Some(cells) if column.kind != Kind::Ignored => rows.clone().map(|row| has(cells, row)).collect(),
+                _ => vec![false; encoded.n_rows()],
+            };
+            if column.kind != Kind::Ignored {
+                self.missing[at] += there.iter().filter(|there| !**there).count() as u64;
+                for (row, _) in rows.clone().zip(&there).filter(|(_, there)| **there) {
+                    let place = place(encoder, table, at, row);
+                    if let Some(place) = place {
+                        let [all, before, after] = &mut self.places[at];
+                        *all += 1;
+                        let [first, last] = of.spans[at].unwrap_or([place; 2]);
+                        *before += u64::from(place < first);
+                        *after += u64::from(place > last);
+                    } else if matches!(column.kind, Kind::Date { .. }) {
+                        self.strays[at] += 1;
+                    }
+                }
+            }
+            present.push(there);
+        }
+        for feature in encoder.features() {
+            let (there, start) = (&present[feature.column], layout.group(feature.group).start - layout.n_numbers());
+            for (row, there) in there.iter().enumerate() {
+                match encoded.codes(row)[feature.group] {
+                    UNSEEN => self.unseen[feature.group][usize::from(!there)] += 1,
+                    code => self.codes[start + code as usize] += 1,
+                }
+                let Some(number) = feature.number else { continue };
+                let z = encoded.numbers(row)[number];
+                if z.is_nan() {
+                    let is_stray = *there && feature.aspect == Aspect::Number;
+                    self.strays[feature.column] += u64::from(is_stray);
+                    continue;
+                }
+                self.bins[number][of.edges[number].partition_point(|edge| *edge < z)] += 1;
+                let [low, high] = of.ends[number];
+                self.beyond[number][0] += u64::from(z < low);
+                self.beyond[number][1] += u64::from(z > high);
+            }
+        }
+    }
+
+    /// Adds the counts of other rows.
+    pub fn merge(&mut self, other: &Self) {
+        let add = |all: &mut [u64], more: &[u64]| all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+        self.rows += other.rows;
+        add(&mut self.missing, &other.missing);
+        add(&mut self.strays, &other.strays);
+        add(self.places.as_flattened_mut(), other.places.as_flattened());
+        add(&mut self.codes, &other.codes);
+        add(self.unseen.as_flattened_mut(), other.unseen.as_flattened());
+        add(self.beyond.as_flattened_mut(), other.beyond.as_flattened());
+        self.bins.iter_mut().zip(&other.bins).for_each(|(all, more)| add(all, more));
+    }
+}
+
+/// What counting needs to know.
+pub(super) struct Learned<'a> {
+    pub encoder: &'a Encoder,
+    pub edges: &'a [Vec<f32>],
+    pub ends: &'a [[f32; 2]],
+    pub spans: &'a [Option<[f64; 2]>],
+}
+
+fn has(values: &Values, row: usize) -> bool {
+    match values {
+        Values::Number { values, .. } | Values::Time { seconds: values, .. } => !values[row].is_nan(),
+        values => values.text(row).is_some(),
+    }
+}
+
+/// Where a date or a key stands among others: its seconds, or the last number in it.
+pub(super) fn place(encoder: &Encoder, table: &Table, at: usize, row: usize) -> Option<f64> {
+    let column = &encoder.schema().columns[at];
+    match &column.kind {
+        Kind::Date { .. } => encoder.moment(table, row, at).map(|moment| moment.local),
+        Kind::Identifier { .. } => match &table.column(&column.name)?.values {
+            Values::Number { values, .. } => Some(values[row]).filter(|value| value.is_finite()),
+            values => last_number(&values.text(row)?),
+        },
+        _ => None,
+    }
+}
+
+/// The number that a key ends with, such as 100231 of `INV-100231`.
+fn last_number(key: &str) -> Option<f64> {
+    let start = key.trim_end().trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let digits = key.trim_end().get(start..)?;
+    if digits.is_empty() || digits.len() > MOST_DIGITS { None } else { digits.parse().ok() }
+}
+
+/// Counts the rows of a file, to compare them with those that a model learned from.
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs"));
+/// # let (_folder, path) = claims();
+/// let table = gnsm::read_table(&path)?;
+/// let model = gnsm::Model::fit(&table)?;
+/// let mut drift = model.drift();
+/// drift.add(&table)?; // once for each batch
+/// assert!(drift.report().columns.iter().all(|column| !column.moved));
+/// # Ok::<(), gnsm::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DriftCounter<'a> {
+    encoder: &'a Encoder,
+    reference: &'a Reference,
+    counts: Counts,
+}
+
+impl<'a> DriftCounter<'a> {
+    /// A counter without rows.
+    pub(crate) fn new(encoder: &'a Encoder, reference: &'a Reference) -> Self {
+        Self { encoder, reference, counts: Counts::new(encoder, &reference.edges) }
+    }
+
+    /// Counts the rows of a batch.
+    pub fn add(&mut self, table: &Table) -> Result<()> {
+        let table = &*marked(table, Some(&self.encoder.schema().missing));
+        let encoded = self.encoder.encode_everything(table)?;
+        self.counts.add(&self.reference.learned(self.encoder), table, 0..table.n_rows(), &encoded);
+        Ok(())
+    }
+
+    /// Adds what another counter of the same model has counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.merge(&other.counts);
+    }
+
+    /// How the counted rows differ from the learned ones.
+    pub fn report(&self) -> DriftReport {
+        DriftReport::new(self.encoder, self.reference, &self.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_number;
+
+    #[test]
+    fn keys_have_an_order() {
+        assert_eq!(
+            ["INV-100231", "7 ", "a7b", "", "1234567890123456"].map(last_number),
+            [Some(100_231.0), Some(7.0), None, None, None]
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Files that moved in known ways.
+
+use super::*;
+use crate::columns::{ColumnChoices, Encoder, Schema};
+use crate::error::Result;
+use crate::files::Store;
+use crate::files::container::Tensors;
+use crate::table::{Column, Table, TextCells, Values};
+
+/// Rows of an orders file: a key, a date, a category, a code with many values, a number that may be missing.
+fn orders(rows: std::ops::Range<usize>, spoil: impl Fn(usize, &mut [String; 5])) -> Table {
+    let names = ["order", "date", "country", "supplier", "amount"];
+    let mut columns = names.map(|_| TextCells::default());
+    for row in rows.clone() {
+        let noise = row * 7919 % 1009;
+        let mut cells = [
+            format!("A-{}", 10_000 + row),
+            format!("2024-{:02}-{:02}", 1 + row / 28 / 4 % 12, 1 + row / 4 % 28),
+            ["Germany", "France", "Poland"][noise % 3].to_owned(),
+            format!("S{:04}", noise * 31 % 400),
+            if noise.is_multiple_of(20) { String::new() } else { format!("{}.5", 100 + noise % 250) },
+        ];
+        spoil(row, &mut cells);
+        columns.iter_mut().zip(&cells).for_each(|(column, cell)| column.push(cell));
+    }
+    let columns = names.iter().zip(columns);
+    Table {
+        file: "orders.csv".into(),
+        columns: columns
+            .map(|(name, cells)| Column { name: (*name).to_owned(), values: Values::Text(cells) })
+            .collect(),
+        lines: rows.map(|row| row as u64).collect(),
+        rows_may_omit_columns: false,
+        parts: Vec::new(),
+    }
+}
+
+fn usual(_: usize, _: &mut [String; 5]) {}
+
+fn learned() -> Result<(Encoder, Reference)> {
+    let table = orders(0..1000, usual);
+    let rows: Vec<usize> = (0..1000).collect();
+    let encoder = Encoder::new(Schema::learn(&table, &rows, &ColumnChoices::default())?);
+    let encoded = encoder.encode_whole(&table)?;
+    let reference = Reference::learn(&encoder, &table, &rows, &encoded);
+    Ok((encoder, reference))
+}
+
+fn report(table: &Table) -> Result<DriftReport> {
+    let (encoder, reference) = learned()?;
+    let mut counter = DriftCounter::new(&encoder, &reference);
+    counter.add(table)?;
+    Ok(counter.report())
+}
+
+fn of<'a>(report: &'a DriftReport, name: &str) -> &'a ColumnDrift {
+    report.columns.iter().find(|column| column.column == name).expect(name)
+}
+
+#[test]
+fn the_same_rows_have_not_moved() -> Result<()> {
+    let report = report(&orders(0..1000, usual))?;
+    assert!(report.columns.iter().all(|column| !column.moved && !column.set_aside), "{report:?}");
+    assert!(report.columns.iter().all(|column| column.shift.is_none_or(|shift| shift < 1e-12)));
+    assert_eq!((report.rows, report.learned_rows), (1000, 1000));
+    assert_eq!(of(&report, "amount").out_of_range, Some(0.0));
+    let missing = of(&report, "amount").missing;
+    assert_eq!(missing.then, missing.now);
+    Ok(())
+}
+
+#[test]
+fn what_goes_on_is_named_and_does_not_alarm() -> Result<()> {
+    let report = report(&orders(1000..1300, usual))?;
+    for name in ["order", "date"] {
+        let column = of(&report, name);
+        assert!(!column.moved && column.notes.len() == 1, "{column:?}");
+    }
+    assert_eq!(of(&report, "order").notes, ["all keys are beyond those learned, as is usual for keys"]);
+    assert!(of(&report, "date").notes[0].starts_with("all dates are later than those learned (2024-01-01 to 2024-09-"));
+    assert!(report.moved().next().is_none(), "{report:?}");
+    // The month is new in all rows: it would make each of them odd.
+    assert!(of(&report, "date").set_aside && report.sets_aside());
+    Ok(())
+}
+
+#[test]
+fn each_kind_of_change_is_found_and_measured() -> Result<()> {
+    let report = report(&orders(0..1000, |row, cells| {
+        if row % 5 < 4 {
+            cells[3] = format!("T{row}");
+        }
+        if row % 2 == 0 {
+            cells[2] = "Poland".into();
+        }
+        cells[4] = if row % 4 == 0 { String::new() } else { cells[4].replace(".5", "0.5") };
+    }))?;
+    let supplier = of(&report, "supplier");
+    assert_eq!(supplier.new.map(|new| new.now), Some(0.8));
+    assert!(supplier.moved && supplier.set_aside);
+    assert!(supplier.notes[0].starts_with("a new value in 80 % of the rows that have a value, "), "{supplier:?}");
+    let country = of(&report, "country");
+    assert!(country.moved && !country.set_aside);
+    // By hand: of the rows about a third were Poland, now about two thirds.
+    let counts = |table: &Table| {
+        let cells = &table.column("country").expect("a column").values;
+        let count = |name: &str| (0..1000).filter(|row| cells.text(*row).as_deref() == Some(name)).count() as f64;
+        ["Germany", "France", "Poland"].map(|name| (count(name) + 0.5) / 1001.5)
+    };
+    let before = counts(&orders(0..1000, usual));
+    let now = counts(&orders(0..1000, |row, cells| {
+        if row % 2 == 0 {
+            cells[2] = "Poland".into();
+        }
+    }));
+    let index: f64 = before.iter().zip(now).map(|(q, p)| (p - q) * (p / q).ln()).sum();
+    assert!(country.shift.is_some_and(|shift| (shift - index).abs() < 1e-12), "{country:?} {index}");
+    assert!(country.notes[0].contains("Poland in 6"), "{country:?}");
+    let amount = of(&report, "amount");
+    assert!(amount.moved && amount.missing.now > 0.24 && amount.out_of_range.is_some_and(|share| share > 0.9));
+    assert!(amount.notes.iter().any(|note| note.contains("outside of all that was learned (100.5 to 349.5)")));
+    assert!(amount.notes.iter().any(|note| note.starts_with("missing in ")), "{amount:?}");
+    assert!(amount.set_aside);
+    Ok(())
+}
+
+#[test]
+fn few_rows_prove_nothing() -> Result<()> {
+    let report = report(&orders(0..5, |_, cells| cells[3] = "new".into()))?;
+    assert!(!report.sets_aside() && !of(&report, "country").moved);
+    Ok(())
+}
+
+#[test]
+fn parts_of_a_file_add_up_in_any_order() -> Result<()> {
+    let (encoder, reference) = learned()?;
+    let parts = [orders(500..700, usual), orders(700..1400, usual), orders(0..3, usual)];
+    let counter = |parts: &[&Table]| -> Result<DriftCounter<'_>> {
+        let mut counter = DriftCounter::new(&encoder, &reference);
+        parts.iter().try_for_each(|part| counter.add(part))?;
+        Ok(counter)
+    };
+    let [a, b, c] = &parts;
+    let mut merged = counter(&[c])?;
+    merged.merge(&counter(&[b, a])?);
+    assert_eq!(merged.report(), counter(&[a, b, c])?.report());
+    Ok(())
+}
+
+#[test]
+fn a_reference_comes_back_from_a_file() -> Result<()> {
+    let (encoder, reference) = learned()?;
+    let mut tensors = Tensors::default();
+    let document = reference.save(&mut tensors).expect("saved");
+    let load = |document, tensors: &Tensors| Reference::load(document, &encoder, &mut tensors.clone());
+    assert_eq!(load(document.clone(), &tensors).expect("loaded"), reference);
+    let mut damaged = document.clone();
+    damaged["rows"] = 3.into();
+    assert!(load(damaged, &tensors).is_err());
+    let mut damaged = document;
+    damaged["missing"] = serde_json::json!([1]);
+    assert!(load(damaged, &tensors).is_err());
+    Ok(())
+}

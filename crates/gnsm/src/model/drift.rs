@@ -1,0 +1,32 @@
+//! Compares the rows of a file with those that a model learned from, and sets aside what is new in most of them.
+
+use super::Model;
+use crate::columns::Encoded;
+use crate::drift::{DriftCounter, DriftReport};
+
+impl Model {
+    /// Starts to compare the rows of a file with those that were learned from.
+    pub fn drift(&self) -> DriftCounter<'_> {
+        DriftCounter::new(&self.encoder, &self.reference)
+    }
+
+    /// Sets aside what is new in most rows, as the report says, and takes back what was set aside before.
+    ///
+    /// What is set aside is no part of any score and no reason, in all that this model scores or explains from now on. The
+    /// default method then judges rows as if they did not have it; other methods leave its part out of the score. p-values
+    /// compare with rows that had all parts, so they become larger: fewer rows are flagged, never more for this reason. The
+    /// model's file does not keep it.
+    pub fn set_aside(&mut self, report: &DriftReport) {
+        let hides = self.fitted.detector().knows_absent();
+        self.encoder.set_aside(&report.aside, hides);
+    }
+
+    /// The scores of rows without what is set aside; distinct rows are computed once.
+    pub(super) fn scores_without_aside(&self, rows: &Encoded) -> Vec<f64> {
+        let (firsts, of_row) = rows.distinct();
+        let mut split = self.fitted.detector().split(&rows.select(&firsts));
+        self.encoder.clear_aside(&mut split.parts);
+        let scores = split.sums();
+        of_row.into_iter().map(|which| scores[which as usize]).collect()
+    }
+}
