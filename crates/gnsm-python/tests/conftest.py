@@ -23,9 +23,9 @@ def ledger(n_rows=300):
     )
     frame.loc[5, "amount"] = numpy.nan
     frame.loc[6, "count"] = pandas.NA
-    frame.loc[250, "account"] = "hardware"
-    frame.loc[250, "department"] = "hr"
-    frame.loc[250, "amount"] = 900.0
+    if n_rows > 250:
+        frame.loc[250, ["department", "account"]] = ["hr", "hardware"]
+        frame.loc[250, "amount"] = 900.0
     frame.index = pandas.Index([f"r{place}" for place in range(n_rows)], name="key")
     return frame
 

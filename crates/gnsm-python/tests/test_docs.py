@@ -17,7 +17,7 @@ def blocks():
         yield pytest.param("\n".join(found), id=page)
 
 
-@pytest.mark.parametrize("code", blocks())
+@pytest.mark.parametrize("code", list(blocks()))
 def test_examples(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ledger().to_csv("claims.csv", index=False)

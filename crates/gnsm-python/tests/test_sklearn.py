@@ -25,7 +25,18 @@ def estimators():
         yield getattr(gnsm.sklearn, name)(settings=SMALL.get(method))
 
 
-@parametrize_with_checks(list(estimators()))
+#: These look at categories only. The checks' clouds of numbers are all alike to them, so there is nothing to set apart.
+BLIND = {
+    check: "judges categories; numbers without a pattern are all alike to it"
+    for check in ("check_outliers_fit_predict", "check_outliers_train")
+}
+
+
+def cannot_apply(estimator):
+    return BLIND if type(estimator).__name__ in ("CompreX", "Homophily") else {}
+
+
+@parametrize_with_checks(list(estimators()), expected_failed_checks=cannot_apply)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -31,7 +31,7 @@ def warn(texts: Iterable[str]) -> None:
         level, frame = 2, sys._getframe(1)
         while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "gnsm":
             frame, level = frame.f_back, level + 1  # type: ignore[assignment]
-        warnings.warn(text, GnsmWarning, stacklevel=level - 1)
+        warnings.warn(text, GnsmWarning, stacklevel=level)
 
 
 def _is_lively() -> bool:

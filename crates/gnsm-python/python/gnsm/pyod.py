@@ -84,14 +84,14 @@ class GNSM(BaseDetector):  # type: ignore[misc]
             max_seconds=self.max_seconds,
         )
         own = n_rows >= _estimators.FEWEST
-        self.decision_scores_ = numpy.array(self.model_.score(table, own=own)["score"])
+        self.decision_scores_ = numpy.array(self.model_.score(table, own=own, threshold=0)["score"])
         self._process_decision_scores()
         return self
 
     def decision_function(self, X: Any) -> Any:
         """The score of each row; higher is odder."""
         check_is_fitted(self, ["decision_scores_", "threshold_", "labels_"])
-        return numpy.array(self.model_.score(self._table(X)[0])["score"])
+        return numpy.array(self.model_.score(self._table(X)[0], threshold=0)["score"])
 
 
 _classes = _estimators.make_classes(GNSM, __name__)

@@ -129,11 +129,11 @@ class GNSM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             ignore=self.ignore,
             max_seconds=self.max_seconds,
         )
-        self.offset_ = float(numpy.percentile(self._score(table), 100 * self.contamination))
+        self.offset_ = _offset(self._score(table), self.contamination)
         return self
 
     def _score(self, table: Any) -> Any:
-        return -numpy.asarray(self.model_.score(table)["score"])
+        return -numpy.asarray(self.model_.score(table, threshold=0)["score"])
 
     def score_samples(self, X: Any) -> Any:
         """How usual each row is: the score with its sign turned, so that lower is odder, as everywhere in scikit-learn."""
@@ -151,7 +151,16 @@ class GNSM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def p_values(self, X: Any) -> Any:
         """For each row, the share of usual rows that are at least as odd."""
         check_is_fitted(self)
-        return numpy.asarray(self.model_.score(self._table(X, reset=False)[0])["p_value"])
+        return numpy.asarray(self.model_.score(self._table(X, reset=False)[0], threshold=0)["p_value"])
+
+
+def _offset(scores: Any, contamination: float) -> float:
+    """The score below which rows are odd. Of many equally odd rows, all are, rather than none."""
+    offset = float(numpy.percentile(scores, 100 * contamination))
+    if not (scores < offset).any():
+        usual = scores[scores > scores.min()]
+        offset = float(usual.min()) if len(usual) else offset
+    return offset
 
 
 _classes = _estimators.make_classes(GNSM, __name__)

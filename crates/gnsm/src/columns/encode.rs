@@ -115,6 +115,7 @@ impl Encoded {
         let mut firsts = Vec::new();
         let of_row = (0..self.n_rows)
             .map(|row| {
+                stop_point();
                 let key = (self.codes(row), bytemuck::cast_slice(self.numbers(row)));
                 *seen.entry(key).or_insert_with(|| {
                     firsts.push(row);

@@ -27,7 +27,7 @@ use super::number::{NumberFormat, parse_number};
 use super::scale::Scale;
 use super::schema::{ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, number_text, plural};
 use super::spelling::{loose_shape, shape};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::table::{Column, MISSING, Table, TimeKind, Values};
 
 /// Whole numbers with at most this many distinct values are taken for categories.
@@ -59,7 +59,10 @@ struct Counted {
 
 impl Counted {
     fn cells(&self) -> impl Iterator<Item = (&str, usize)> + Clone {
-        self.counts.iter().map(|(text, count)| (text.as_str(), *count))
+        self.counts.iter().map(|(text, count)| {
+            stop_point();
+            (text.as_str(), *count)
+        })
     }
 
     fn distinct(&self) -> usize {
@@ -82,6 +85,7 @@ fn count(column: &Column, rows: &[usize]) -> Counted {
     match &column.values {
         Values::Text(cells) => {
             for &row in rows {
+                stop_point();
                 let text = cells.get(row);
                 if cells.is_missing(row) {
                     missing += 1;
@@ -107,13 +111,17 @@ fn count(column: &Column, rows: &[usize]) -> Counted {
         Values::Number { values, .. } | Values::Time { seconds: values, .. } => {
             let mut by_bits: HashMap<u64, usize> = HashMap::new();
             for &row in rows {
+                stop_point();
                 if values[row].is_nan() {
                     missing += 1;
                 } else {
                     *by_bits.entry((values[row] + 0.0).to_bits()).or_default() += 1;
                 }
             }
-            counts.extend(by_bits.into_iter().map(|(bits, count)| (number_text(f64::from_bits(bits)), count)));
+            counts.extend(by_bits.into_iter().map(|(bits, count)| {
+                stop_point();
+                (number_text(f64::from_bits(bits)), count)
+            }));
         }
         Values::Unsupported { .. } => {}
     }
