@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 #: Small networks, so that the many fits of the checks take seconds.
 SMALL = {
     "gnsm": {"training": {"steps": 30, "validate_every": 10}, "network": {"width": 8, "depth": 1}},
-    "dsvdd": {"training": {"steps": 30}},
-    "dagmm": {"training": {"steps": 30}},
+    "dsvdd": {"layers": [8, 4], "training": {"steps": 30}},
+    "dagmm": {"layers": [8, 4], "training": {"steps": 30}},
 }
 
 
