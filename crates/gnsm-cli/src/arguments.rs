@@ -22,7 +22,7 @@ Examples:
   gnsm fit claims.csv -o claims.gnsm         learn what is usual, and keep the model
   gnsm score claims.gnsm new.csv -o out.csv  write a score, a p-value and a flag for each row
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
-  gnsm report claims.gnsm new.csv -o r.html  write a page with the odd rows, to be opened in a browser
+  gnsm report claims.gnsm new.csv -o r.html  write a page that shows the odd rows
   gnsm drift claims.gnsm new.csv             show which columns are no longer as they were
 
 FILE is a table: csv, tsv, jsonl, parquet, arrow, arff, xlsx or ods, by its content or its ending.

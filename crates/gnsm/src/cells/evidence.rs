@@ -4,7 +4,10 @@
 //! a density for a number. *Near* and *local*: how it differs from the nearest rows (`neighbours.rs`). *Alone*: −ln of
 //! a category's probability by itself. Each becomes T, its nats in its own column (`tail.rs`).
 //!
-//! A row has two figures. Their *sum* finds rows in which many cells are a little odd. It cannot find one wrong cell
+//! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
+//! column is missing that usually tells it, say. So T given the rest is at most ln 20 + 4·odd (see below).
+//!
+//! A row has two figures. The *sum* of all T finds rows in which many cells are a little odd. It cannot find one wrong cell
 //! among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the most
 //! evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out rows. The
 //! score is the nats of the sum, and twice what the nats of the largest have above ln 20: one row in twenty.
@@ -37,6 +40,8 @@ const LEAST_DOUBT: f64 = 1e-9;
 
 /// Nats of the largest cell that one row in twenty has: ln 20.
 const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
+/// The nats beyond these that a cell may have for each nat that it is odd.
+const ODD_ALLOWS: f64 = 4.0;
 /// How much what is above counts beside the sum.
 const LARGEST_COUNTS: f64 = 2.0;
 /// How much the two kinds of neighbours count in the largest cell.
@@ -50,6 +55,7 @@ pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated:
         for ((nats, evidence), tail) in nats.iter_mut().zip(evidence).zip(tails) {
             *nats = tail.nats(f64::from(*evidence), calibrated);
         }
+        nats[GIVEN_THE_REST] = nats[GIVEN_THE_REST].min(ONE_IN_TWENTY + ODD_ALLOWS * odd);
         sum += nats.iter().sum::<f64>();
         if *odd > 0.0 {
             largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));

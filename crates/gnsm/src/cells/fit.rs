@@ -38,7 +38,7 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     let columns = columns(layout, &sample);
     let slots: Vec<Vec<u16>> =
         (0..layout.n_cells()).into_par_iter().map(|cell| slots(&columns, cell, &sample.rows)).collect();
-    let learner = Learner { columns: &columns, slots: &slots, sample: &sample };
+    let learner = Learner { layout, columns: &columns, slots: &slots, sample: &sample };
     let targets = (0..columns.len()).into_par_iter().map(|cell| learner.target(cell)).collect();
     let references = References::learn(layout, &columns, &sample);
     let tails = vec![Tail::default(); layout.n_cells() * KINDS];
@@ -86,6 +86,7 @@ fn slots(columns: &[Column], cell: usize, rows: &Encoded) -> Vec<u16> {
 }
 
 struct Learner<'a> {
+    layout: &'a Layout,
     columns: &'a [Column],
     /// [cells][rows].
     slots: &'a [Vec<u16>],
@@ -142,7 +143,9 @@ impl Learner<'_> {
 
     /// The links of the columns that predict the cell best by themselves, best first.
     fn links(&self, cell: usize, left_out: &[Option<LeftOut>]) -> Vec<Link> {
-        let is_context = |d: &usize| *d != cell && self.columns[*d].speaks && self.columns[*d].varies();
+        // What else is looked at in the same column is no second opinion: the calendar ties a weekday to its day.
+        let is_context =
+            |d: &usize| !self.layout.are_one_column(*d, cell) && self.columns[*d].speaks && self.columns[*d].varies();
         let mut contexts: Vec<usize> = (0..self.columns.len()).filter(is_context).collect();
         if !self.columns[cell].varies() {
             return Vec::new();

@@ -177,9 +177,16 @@ impl Encoder {
         let (features, codes) = features(&schema);
         let sizes = features.iter().map(|feature| feature.size as usize).collect();
         let n_numbers = features.iter().filter(|feature| feature.number.is_some()).count();
-        let missing =
-            features.iter().map(|feature| Some(feature.missing).filter(|code| *code < feature.size)).collect();
-        let layout = Layout::new(n_numbers, sizes).with_missing(missing);
+        let missing_code = |feature: &Feature| {
+            (feature.missing < feature.size && feature.missing != feature.usual).then_some(feature.missing)
+        };
+        let missing = features.iter().map(missing_code).collect();
+        let mut owners = vec![0; n_numbers + features.len()];
+        for feature in &features {
+            let cells = feature.number.into_iter().chain([n_numbers + feature.group]);
+            cells.for_each(|cell| owners[cell] = feature.column as u32);
+        }
+        let layout = Layout::new(n_numbers, sizes).with_missing(missing).with_owners(owners);
         let mut shared = BTreeMap::new();
         for feature in &features {
             if let (Aspect::Value, Kind::Categorical { categories, rare, .. }) =
@@ -391,7 +398,8 @@ impl Encoder {
             }
             (Aspect::Value, Parsed::Moments(moments, values)) => match moments[row] {
                 Cell::Value(_) => values.text(row).map_or(feature.usual, |text| self.code_of(feature, &text)),
-                Cell::Missing | Cell::Stray => feature.usual,
+                Cell::Missing => feature.missing,
+                Cell::Stray => feature.usual,
             },
             (Aspect::Shape, Parsed::Words(values) | Parsed::Named { values, .. }) => {
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &shape(&text)))

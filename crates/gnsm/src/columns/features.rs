@@ -112,7 +112,12 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 };
                 // The end of a range is outside of it.
                 feature.range = range[0]..range[1].next_up();
-                feature.may_miss(*missing);
+                if times.is_empty() {
+                    feature.may_miss(*missing);
+                } else {
+                    // The time itself tells that it is missing, and what was expected there.
+                    feature.missing = feature.usual;
+                }
                 feature.may_stray(*stray);
                 for part in parts {
                     let size = part.values.len() as u32;
@@ -121,7 +126,7 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 }
                 if !times.is_empty() {
                     let codes: Codes = times.iter().cloned().zip(0..).collect();
-                    made.add(column, Aspect::Value, times.len() as u32, codes);
+                    made.add(column, Aspect::Value, times.len() as u32, codes).may_miss(*missing);
                 }
             }
             Kind::Identifier { shapes, loose, missing, repeats } => {

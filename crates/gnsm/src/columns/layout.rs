@@ -24,6 +24,8 @@ pub struct Layout {
     missing: Vec<Option<u32>>,
     /// Places that several categories share, with how many do.
     shared: BTreeMap<usize, u32>,
+    /// The column that each cell is of; empty where each is of its own.
+    owners: Vec<u32>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -35,17 +37,28 @@ struct LayoutData {
     missing: Vec<Option<u32>>,
     #[serde(default)]
     shared: BTreeMap<usize, u32>,
+    #[serde(default)]
+    owners: Vec<u32>,
 }
 
 impl From<LayoutData> for Layout {
     fn from(data: LayoutData) -> Self {
-        Self::new(data.numbers, data.groups).with_missing(data.missing).with_shared(data.shared)
+        Self::new(data.numbers, data.groups)
+            .with_missing(data.missing)
+            .with_shared(data.shared)
+            .with_owners(data.owners)
     }
 }
 
 impl From<Layout> for LayoutData {
     fn from(layout: Layout) -> Self {
-        Self { numbers: layout.n_numbers, groups: layout.sizes, missing: layout.missing, shared: layout.shared }
+        Self {
+            numbers: layout.n_numbers,
+            groups: layout.sizes,
+            missing: layout.missing,
+            shared: layout.shared,
+            owners: layout.owners,
+        }
     }
 }
 
@@ -60,7 +73,7 @@ impl Layout {
                 width - size
             })
             .collect();
-        Self { n_numbers, sizes, starts, width, missing: Vec::new(), shared: BTreeMap::new() }
+        Self { n_numbers, sizes, starts, width, missing: Vec::new(), shared: BTreeMap::new(), owners: Vec::new() }
     }
 
     /// The same, told which code of each group means "missing".
@@ -73,6 +86,18 @@ impl Layout {
     pub fn with_shared(mut self, shared: BTreeMap<usize, u32>) -> Self {
         self.shared = shared;
         self
+    }
+
+    /// The same, told which column each cell is of: numbers first, then groups.
+    pub fn with_owners(mut self, owners: Vec<u32>) -> Self {
+        self.owners = owners;
+        self
+    }
+
+    /// Whether two cells are of one column.
+    pub fn are_one_column(&self, one: usize, other: usize) -> bool {
+        let owner = |cell: usize| self.owners.get(cell);
+        one == other || (owner(one).is_some() && owner(one) == owner(other))
     }
 
     /// The code of a group that means "missing".

@@ -153,8 +153,8 @@ fn last_number(key: &str) -> Option<f64> {
 /// Counts the rows of a file, to compare them with those that a model learned from.
 ///
 /// ```
-/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs"));
-/// # let (_folder, path) = claims();
+/// # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs")); }
+/// # let (_folder, path) = example::claims();
 /// let table = gnsm::read_table(&path)?;
 /// let model = gnsm::Model::fit(&table)?;
 /// let mut drift = model.drift();

@@ -81,12 +81,12 @@ mod tests {
         assert_eq!(psi(&[5, 5], &[5, 5]), 0.0);
     }
 
-    /// Quantiles from a table of the χ² distribution; the approximation is within two in a hundred.
+    /// Quantiles from a table of the χ² distribution; the approximation is within four in a hundred.
     #[test]
     fn chance_is_that_of_the_chi_squared_distribution() {
         for (bins, quantile) in [(2, 10.828), (5, 18.467), (10, 27.877), (20, 43.820)] {
             let found = chance(bins, 1000, 250) / (1.0 / 1000.0 + 1.0 / 250.0);
-            assert!((found / quantile - 1.0).abs() < 0.02, "{bins}: {found}");
+            assert!((found / quantile - 1.0).abs() < 0.04, "{bins}: {found}");
         }
         assert!(!shifted(0.3, 10, 100, 20) && shifted(0.3, 10, 10_000, 1000) && !shifted(0.2, 10, 10_000, 1000));
     }
