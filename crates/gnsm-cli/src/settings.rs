@@ -23,7 +23,7 @@ pub(crate) fn method(arguments: &MethodArguments) -> Result<Method> {
     Ok(method)
 }
 
-/// [`method`] with all of it given by name, and the settings as JSON.
+/// `method` with all of it given by name, and the settings as JSON.
 pub fn method_with(name: &str, preset: Option<&str>, head: Option<&str>, changes: Value) -> Result<Method> {
     let method = with_changes(&named(name, parsed("preset", preset)?, parsed("head", head)?)?, changes)?;
     method.validate()?;

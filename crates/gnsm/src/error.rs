@@ -125,7 +125,7 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// What a thread unwinds with where [`stop_point`] ends it.
+/// What a thread unwinds with where `stop_point` ends it.
 #[derive(Debug)]
 pub struct Stopped;
 
