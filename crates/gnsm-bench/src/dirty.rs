@@ -117,10 +117,10 @@ pub fn measure(name: &str, dirty: &Table, clean: &Table) -> Result<DirtyLine> {
     let f1 = if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
     let changes: Vec<(usize, usize, String)> = model
         .odd_cells(dirty, REPAIR_RATE)?
-        .into_iter()
+        .iter()
         .filter_map(|cell| {
-            let (value, p) = cell.repair.filter(|(_, p)| p * cell.wrong >= AT_LEAST)?;
-            Some((cell.row, place(&cell.reason.column).filter(|_| p > 0.0)?, value))
+            let (value, _) = cell.change(AT_LEAST)?;
+            Some((cell.row, place(&cell.reason.column)?, value.to_owned()))
         })
         .collect();
     let mended = changes.iter().filter(|(row, at, value)| *value == text(clean, *row, columns[*at])).count();

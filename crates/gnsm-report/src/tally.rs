@@ -199,19 +199,20 @@ fn histogram(encoder: &Encoder, feature: &Feature, here: &Counts, training: Opti
         shares
     };
     let (bars_here, bars_training) = (shares(here), training.map(shares));
-    let top = bars_here.iter().chain(bars_training.iter().flatten()).copied().fold(f64::MIN_POSITIVE, f64::max);
     let z = |step: usize| (step as f64 - STEPS as f64 / 2.0) / PER_DEVIATION;
     let (low_z, high_z) = (z(low), z(low + n_bars * group));
     let labels = [low_z, f64::midpoint(low_z, high_z), high_z].map(|z| label(encoder, feature, z));
     let [first, _, last] = &labels;
     let words = format!("{} numbers, nearly all from {first} to {last}", count(total(&here.numbers) as u64));
-    Some(Chart::Histogram(Histogram {
-        title: title(encoder, feature),
-        here: chart::bars(&bars_here, top, HEIGHT),
-        training: bars_training.map(|shares| chart::outline(&shares, top, HEIGHT)),
-        labels,
-        words,
-    }))
+    Some(drawn(title(encoder, feature), &bars_here, bars_training.as_deref(), labels, words))
+}
+
+/// Shares as bars, with those of training as an outline on the same scale.
+fn drawn(title: String, here: &[f64], training: Option<&[f64]>, labels: [String; 3], words: String) -> Chart {
+    let all = here.iter().chain(training.into_iter().flatten());
+    let top = all.copied().fold(f64::MIN_POSITIVE, f64::max);
+    let training = training.map(|shares| chart::outline(shares, top, HEIGHT));
+    Chart::Histogram(Histogram { title, here: chart::bars(here, top, HEIGHT), training, labels, words })
 }
 
 /// The parts of a date, in the order of the calendar.
@@ -223,18 +224,11 @@ fn parts(encoder: &Encoder, feature: &Feature, here: &Counts, training: Option<&
         counts.codes[..n].iter().map(|rows| rows / sum).collect::<Vec<_>>()
     };
     let (bars_here, bars_training) = (share(here), training.map(share));
-    let top = bars_here.iter().chain(bars_training.iter().flatten()).copied().fold(f64::MIN_POSITIVE, f64::max);
     let name = |code: usize| feature.value(code as u32).map_or_else(String::new, |value| part_name(part, value));
     let labels = [0, n / 2, n.max(1) - 1].map(name);
     let most = bars_here.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(code, _)| code);
     let words = format!("most often {}, in {} of the rows", name(most), percent(bars_here[most]));
-    Some(Chart::Histogram(Histogram {
-        title: title(encoder, feature),
-        here: chart::bars(&bars_here, top, HEIGHT),
-        training: bars_training.map(|shares| chart::outline(&shares, top, HEIGHT)),
-        labels,
-        words,
-    }))
+    Some(drawn(title(encoder, feature), &bars_here, bars_training.as_deref(), labels, words))
 }
 
 fn part_name(part: DatePart, value: u32) -> String {

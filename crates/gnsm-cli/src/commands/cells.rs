@@ -31,13 +31,14 @@ pub fn write(
         bail!("--cells writes a line for each cell; leave out --explain, --keep and --id");
     }
     let cells = model.odd_cells(table, rule.fdr.unwrap_or(DEFAULT_RATE))?;
-    let line: fn(&OddCell) -> String = match output.format()? {
+    let format = output.format()?;
+    let line: fn(&OddCell) -> String = match format {
         OutputFormat::Csv => csv_line,
         OutputFormat::Jsonl => |cell| format!("{}\n", to_json(cell)),
-        format => bail!("--cells writes csv and jsonl, not {}; use one of these", format.name()),
+        _ => bail!("--cells writes csv and jsonl, not {}; use one of these", format.name()),
     };
     let mut destination = Destination::create(output.output.as_deref())?;
-    if output.format()? == OutputFormat::Csv {
+    if format == OutputFormat::Csv {
         writeln!(destination, "{HEADER}")?;
     }
     for cell in &cells {

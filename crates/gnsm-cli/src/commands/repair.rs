@@ -49,11 +49,8 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
     let missing = Some(model.schema().missing.clone());
     let (table, _) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     note_columns(console, &model, &table.file, &model.check(&table)?);
-    let changes: Vec<Change> = model
-        .odd_cells(&table, RATE)?
-        .into_iter()
-        .filter_map(|cell| change(cell, &table, arguments.at_least))
-        .collect();
+    let changes: Vec<Change> =
+        model.odd_cells(&table, RATE)?.iter().filter_map(|cell| change(cell, &table, arguments.at_least)).collect();
     if arguments.json {
         let list = changes.iter().map(|Change { row, column, from, to, probability }| {
             json!({ "row": row, "column": column, "from": from, "to": to, "probability": probability })
@@ -83,11 +80,11 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
 }
 
 /// What is done about a cell, if it is sure enough: that it is wrong, and what belongs there.
-fn change(cell: OddCell, table: &Table, at_least: f64) -> Option<Change> {
-    let (to, of_value) = cell.repair?;
-    let probability = cell.wrong * of_value;
-    let from = table.column(&cell.reason.column)?.values.text(cell.row).map(Cow::into_owned).unwrap_or_default();
-    (probability >= at_least).then_some(Change { row: cell.row, column: cell.reason.column, from, to, probability })
+fn change(cell: &OddCell, table: &Table, at_least: f64) -> Option<Change> {
+    let (to, probability) = cell.change(at_least)?;
+    let (to, column) = (to.to_owned(), cell.reason.column.clone());
+    let from = table.column(&column)?.values.text(cell.row).map(Cow::into_owned).unwrap_or_default();
+    Some(Change { row: cell.row, column, from, to, probability })
 }
 
 /// The changes as CSV.

@@ -56,6 +56,15 @@ pub struct OddCell {
     pub repair: Option<(String, f64)>,
 }
 
+impl OddCell {
+    /// The value that belongs in the cell, and the probability that the cell is wrong and this value right; `None` if that
+    /// is less than `at_least`.
+    pub fn change(&self, at_least: f64) -> Option<(&str, f64)> {
+        let (value, probability) = self.repair.as_ref()?;
+        Some((value.as_str(), self.wrong * probability)).filter(|(_, sure)| *sure >= at_least)
+    }
+}
+
 /// A cell that a mistake explains better.
 struct Candidate {
     row: usize,
@@ -79,13 +88,13 @@ impl Sought<'_> {
     /// if the method cannot say what it expected.
     pub fn find(&self, rate: f64) -> Option<Vec<OddCell>> {
         let counts = self.detector.category_counts()?;
+        let columns = self.columns();
         let mut candidates = Vec::new();
         let every: Vec<usize> = (0..self.rows.n_rows()).collect();
         for block in every.chunks(BLOCK) {
-            self.look(block, &counts, &mut candidates)?;
+            self.look(block, &columns, &counts, &mut candidates)?;
         }
-        let n_columns = self.columns().len();
-        let share = share_of_wrong(&candidates, (self.rows.n_rows() * n_columns) as f64);
+        let share = share_of_wrong(&candidates, (self.rows.n_rows() * columns.len()) as f64);
         let wrong = |ratio: f64| share * ratio / (1.0 - share + share * ratio);
         candidates.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then((a.row, a.column).cmp(&(b.row, b.column))));
         let mut right = 0.0;
@@ -117,7 +126,13 @@ impl Sought<'_> {
     }
 
     /// Adds the cells of some rows that a mistake explains better.
-    fn look(&self, block: &[usize], counts: &[u32], candidates: &mut Vec<Candidate>) -> Option<()> {
+    fn look(
+        &self,
+        block: &[usize],
+        columns: &BTreeMap<usize, Vec<&Feature>>,
+        counts: &[u32],
+        candidates: &mut Vec<Candidate>,
+    ) -> Option<()> {
         let rows = self.rows.select(block);
         let left_out = if self.left_out { self.detector.split_left_out(&rows) } else { None };
         let split = left_out.unwrap_or_else(|| self.detector.split(&rows));
@@ -127,11 +142,10 @@ impl Sought<'_> {
         if expected.seen.is_empty() {
             return None;
         }
-        let columns = self.columns();
         for (at, &row) in block.iter().enumerate() {
             let judge = Judge { sought: self, rows: &rows, at, row, expected: &expected, counts };
             let is_odd = |cell: usize| asked[at * split.n_cells + cell];
-            for (&column, features) in &columns {
+            for (&column, features) in columns {
                 let odd = features.iter().filter_map(|feature| judge.feature(feature, &is_odd));
                 if let Some((ratio, repair)) = odd.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(ratio, _)| *ratio > 1.0)
                 {

@@ -71,7 +71,9 @@ fn found(head: &[u8]) -> Option<&'static Encoding> {
         _ => {}
     }
     let (pairs, _) = head.as_chunks::<2>();
-    let nul = |place: usize| pairs.iter().filter(|pair| pair[place] == 0).count();
+    // Half of a surrogate pair may have a NUL in either place: many emoji do.
+    let is_half = |other: u8| (0xd8..=0xdf).contains(&other);
+    let nul = |place: usize| pairs.iter().filter(|pair| pair[place] == 0 && !is_half(pair[1 - place])).count();
     // Digits, delimiters and line ends are a good part of any table. The other byte is hardly ever NUL.
     let shows = |n: usize, other: usize| n >= 2 && 4 * n >= pairs.len() && 8 * other <= n;
     match (nul(0), nul(1)) {
