@@ -119,17 +119,24 @@ struct StoredMember {
 }
 
 impl EvidenceHead {
-    /// Fits the members to `all` rows, and the tails to the `held_out` ones, whose doubts [rows, cells] the network has told. `weigh` is told the share
-    /// that patterns save.
+    /// Fits members to the training rows, `rows[0]`, and their tails to the held-out ones, `rows[1]`, which those members have not seen. Then
+    /// fits the members that score, to all rows. The network has told the `doubts` [rows, cells] of the held-out rows.
+    /// `weigh` is told the share that patterns save.
     pub fn fit(
         weigh: impl FnOnce(f64) -> EvidenceWeights,
         layout: &Layout,
-        all: &Encoded,
-        held_out: &Encoded,
+        rows: [&Encoded; 2],
         doubts: &[f32],
     ) -> Result<Self> {
+        let [training, held_out] = rows;
+        let all = &training.concat(held_out);
+        let tail = |name: &str, layout: &Layout, part: fn(&Encoded) -> Encoded| -> Result<HeavyTail> {
+            let detector = MemberDetector::fit(name, layout, &part(training))?;
+            Ok(HeavyTail::fit(score_distinct(detector.detector(), &part(held_out))))
+        };
         let member = |name: &str, layout: &Layout, part: fn(&Encoded) -> Encoded| -> Result<Member> {
-            Ok(Member::new(MemberDetector::fit(name, layout, &part(all))?, &part(held_out)))
+            let detector = MemberDetector::fit(name, layout, &part(all))?;
+            Ok(Member { detector, tail: tail(name, layout, part)? })
         };
         let (numbers, categories) = (numbers_of(layout), categories_of(layout));
         let by_rarity = if categories.width() > WIDEST { "marginals" } else { "cbrw" };
@@ -139,6 +146,7 @@ impl EvidenceHead {
         let saving = if let Some(MemberDetector::Comprex(patterns)) = &patterns { patterns.saving(all) } else { 0.0 };
         let weights = weigh(saving).measurable(has_patterns, layout.width() <= WIDEST_RESIDUAL);
         let residual = || member("pca", layout, Encoded::clone);
+        let with_tail = |detector| Ok(Member { detector, tail: tail("comprex", layout, Encoded::clone)? });
         Ok(Self {
             weights,
             n_numbers: layout.n_numbers(),
@@ -146,7 +154,7 @@ impl EvidenceHead {
             categories: has_any(&categories).then(|| member(by_rarity, &categories, only_codes)).transpose()?,
             doubt: HeavyTail::fit(doubts.chunks_exact(layout.n_cells()).map(sum).collect()),
             residual: (weights.residual > 0.0).then(residual).transpose()?,
-            patterns: patterns.filter(|_| weights.patterns > 0.0).map(|patterns| Member::new(patterns, held_out)),
+            patterns: patterns.filter(|_| weights.patterns > 0.0).map(with_tail).transpose()?,
         })
     }
 
@@ -237,11 +245,6 @@ impl Store for EvidenceHead {
 }
 
 impl Member {
-    /// Learns the tail from `held_out` rows.
-    fn new(detector: MemberDetector, held_out: &Encoded) -> Self {
-        Self { tail: HeavyTail::fit(score_distinct(detector.detector(), held_out)), detector }
-    }
-
     /// `weight` times the nats of this member's scores, of the cells from `first` on.
     fn measure(&self, first: usize, weight: f64, rows: &Encoded) -> Measure {
         Measure::new(first, self.detector.detector().split(rows), |(_, sum)| weight * self.tail.nats(sum))

@@ -104,7 +104,6 @@ impl Gnsm {
         let [training, validation] = rows;
         let all = &training.concat(validation);
         let bins = config.bins.then(|| QuantileBins::fit(all, outer.n_numbers()));
-        let held_out = validation;
         let (training, validation) = (&binned(bins.as_ref(), training), &binned(bins.as_ref(), validation));
         let layout = &bins.as_ref().map_or_else(|| outer.clone(), |bins| bins.layout(outer));
         let loss = Loss {
@@ -138,7 +137,7 @@ impl Gnsm {
             Head::Evidence { weights } => {
                 let weigh = |saving| weights.unwrap_or_else(|| gnsm.weigh(validation, all.n_rows(), saving));
                 let doubts = gnsm.embedder(gnsm.point()).doubts(validation);
-                FittedHead::Evidence(Box::new(EvidenceHead::fit(weigh, outer, all, held_out, &doubts)?))
+                FittedHead::Evidence(Box::new(EvidenceHead::fit(weigh, outer, rows, &doubts)?))
             }
             Head::Surprise => FittedHead::Surprise,
             Head::Norms { density, .. } => {

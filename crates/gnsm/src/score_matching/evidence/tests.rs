@@ -51,6 +51,45 @@ fn in_small_tables_something_stands_beside_values() {
     assert!(weights(0.5, 1_000_000).values > 0.99, "too many rows");
 }
 
+/// The last category of each column occurs in held-out rows alone: what has seen it finds it less odd than what has not.
+#[test]
+fn tails_come_from_rows_that_their_members_have_not_seen() -> Result<()> {
+    let layout = Layout::new(1, vec![3, 3, 4]);
+    let rows = |range: std::ops::Range<u32>, odd: u32| {
+        let codes = range.clone().flat_map(|i| match i % 4 {
+            0 => [odd, odd, 2 * odd - 1],
+            _ => [i % 2, i / 2 % 2, i % 3],
+        });
+        let numbers =
+            range.clone().map(|i| ((i * 7 % 11) as f32 - 5.0) / 4.0 + if i % 4 == 0 { odd as f32 } else { 0.0 });
+        Encoded::new(range.len(), codes.collect(), numbers.collect())
+    };
+    let (training, held_out) = (rows(0..60, 1), rows(60..90, 2));
+    let all = training.concat(&held_out);
+    let weigh = |_| EvidenceWeights { values: 0.25, doubt: 0.25, residual: 0.25, patterns: 0.25 };
+    let doubts = vec![0.5; held_out.n_rows() * layout.n_cells()];
+    let head = EvidenceHead::fit(weigh, &layout, [&training, &held_out], &doubts)?;
+    let (numbers, categories) = (numbers_of(&layout), categories_of(&layout));
+    let whole: fn(&Encoded) -> Encoded = Encoded::clone;
+    for (name, layout, part, member) in [
+        ("marginals", &numbers, only_numbers as fn(&Encoded) -> Encoded, head.numbers),
+        ("cbrw", &categories, only_codes, head.categories),
+        ("pca", &layout, whole, head.residual),
+        ("comprex", &layout, whole, head.patterns),
+    ] {
+        let member = member.expect("a member");
+        let scores = |fitted_to: &Encoded| -> Result<Vec<f64>> {
+            let detector = MemberDetector::fit(name, layout, &part(fitted_to))?;
+            Ok(score_distinct(detector.detector(), &part(&held_out)))
+        };
+        assert_eq!(member.tail, HeavyTail::fit(scores(&training)?), "{name}");
+        assert_eq!(score_distinct(member.detector.detector(), &part(&held_out)), scores(&all)?, "{name}");
+        // Standardised numbers are measured by themselves, whatever rows there are.
+        assert!(name == "marginals" || member.tail != HeavyTail::fit(scores(&all)?), "{name}");
+    }
+    Ok(())
+}
+
 #[test]
 fn what_cannot_be_measured_is_left_to_doubt() {
     let weights = EvidenceWeights { values: 0.1, doubt: 0.2, residual: 0.3, patterns: 0.4 };
