@@ -63,7 +63,7 @@ pub use columns::{
     ColumnChoices, ColumnReport, ColumnSchema, DateFormat, DatePart, Difference, Kind, KindChoice, NumberFormat,
     PartOfDate, Scale, Schema,
 };
-pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, Scored};
+pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, Scored, TailOfScores};
 pub use drift::{Change, ColumnDrift, DriftCounter, DriftReport};
 pub use error::{Error, Place, Result};
 pub use method::Method;

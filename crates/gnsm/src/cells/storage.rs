@@ -14,6 +14,7 @@ use super::pool::Target;
 use super::sample::{Limits, MOST_REFERENCES};
 use super::tail::{RowTail, TOP, Tail};
 use crate::columns::Layout;
+use crate::density::BulkTail;
 use crate::files::{Loaded, Store, Tensors};
 
 /// What is stored as JSON.
@@ -77,7 +78,7 @@ impl Store for Cells {
         let rows = || self.row_tails.iter();
         tensors.put("row_tail_at", rows().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
         tensors.put("row_tail_nats", rows().flat_map(|tail| tail.nats.iter().copied()).collect::<Vec<f64>>());
-        tensors.put("row_tail_tops", rows().flat_map(|tail| tail.top).collect::<Vec<f64>>());
+        tensors.put("row_tail_tops", rows().flat_map(|tail| [tail.top.from, tail.top.step]).collect::<Vec<f64>>());
         let Limits { counted, calibrated, references } = self.limits;
         Ok(StoredCells { limits: [counted, calibrated, references] })
     }
@@ -244,8 +245,8 @@ fn load_row_tails(tensors: &mut Tensors) -> Loaded<[RowTail; 2]> {
     let nats: Vec<f64> = tensors.take("row_tail_nats", end(&knots))?;
     let tops: Vec<f64> = tensors.take("row_tail_tops", 4)?;
     let tail = |which: usize| {
-        let knots = knots[which].clone();
-        RowTail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: fixed(&tops[2 * which..]) }
+        let (knots, [from, step]) = (knots[which].clone(), fixed(&tops[2 * which..]));
+        RowTail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: BulkTail { from, step } }
     };
     let tails = [0, 1].map(tail);
     if tails.iter().all(RowTail::is_usable) { Ok(tails) } else { Err("the curve of the rows is not usable".into()) }

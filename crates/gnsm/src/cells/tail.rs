@@ -5,15 +5,14 @@
 //! grows in units of the mean excess of the top twentieth, by 10 nats at the most. The curve is kept as knots, a
 //! twentieth of a nat apart, with straight lines between them.
 
+use crate::density::BulkTail;
+
 /// Nats between two knots, at the least.
 const STEP: f64 = 0.05;
 /// Nats that distance beyond the largest can add.
 const MOST_BEYOND: f64 = 10.0;
 /// Numbers that describe the top: n, its size m, where it begins, the sum of its excesses, and the two largest.
 pub(super) const TOP: usize = 6;
-
-/// The share of rows below the point from which a [`RowTail`] is exponential.
-const BULK: f64 = 0.975;
 
 /// The curve of one kind of evidence in one column.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -83,19 +82,15 @@ impl Tail {
     }
 }
 
-/// How far out a whole row's figure lies among held-out rows: −ln of the share of rows that have at least as much.
-///
-/// Above the 97.5 % point the share is taken to fall by e with every step of one length, without end. The length comes
-/// from the quantiles at 90, 97.5 and 99 %, which rows that are odd themselves do not move while they are fewer than
-/// one in a hundred.
+/// How far out a whole row's figure lies among held-out rows: −ln of the share of rows that have at least as much, and
+/// beyond the bulk of them a [`BulkTail`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RowTail {
     /// Figures, ascending.
     pub at: Vec<f64>,
     /// Nats at each of them, ascending.
     pub nats: Vec<f64>,
-    /// Where the exponential part begins, and the length of its step; 0 where the figures do not tell one.
-    pub top: [f64; 2],
+    pub top: BulkTail,
 }
 
 impl RowTail {
@@ -111,19 +106,13 @@ impl RowTail {
             });
             found.map_or(0.0, |row| row.0)
         };
-        let [low, from, high] = [0.9, BULK, 0.99].map(quantile);
-        let step = ((from - low) / 4f64.ln()).max((high - from) / 2.5f64.ln());
         let (at, nats) = knots(&rows, n);
-        Self { at, nats, top: [from, step.max(0.0)] }
+        Self { at, nats, top: BulkTail::fit(quantile) }
     }
 
     /// Nats of a figure.
     pub fn nats(&self, figure: f64) -> f64 {
-        let [from, step] = self.top;
-        if figure > from && step > 0.0 {
-            return (figure - from) / step - (1.0 - BULK).ln();
-        }
-        between(&self.at, &self.nats, figure)
+        self.top.nats(figure).unwrap_or_else(|| between(&self.at, &self.nats, figure))
     }
 
     /// Checks a curve that came from a file.
@@ -132,7 +121,8 @@ impl RowTail {
             && self.at.windows(2).all(|pair| pair[0] < pair[1])
             && self.nats.windows(2).all(|pair| pair[0] <= pair[1])
             && self.nats.first().is_none_or(|nats| *nats >= 0.0)
-            && self.top[1] >= 0.0
+            && self.top.from.is_finite()
+            && self.top.step >= 0.0
     }
 }
 

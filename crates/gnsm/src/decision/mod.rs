@@ -7,4 +7,4 @@ mod threshold;
 pub use odd_cells::OddCell;
 pub(crate) use reason::runs;
 pub use reason::{Explanation, Reason, percent, short, visible};
-pub use threshold::{Calibration, FdrCounter, Rule, Scored};
+pub use threshold::{Calibration, FdrCounter, Rule, Scored, TailOfScores};

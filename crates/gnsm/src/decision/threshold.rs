@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::density::BulkTail;
 use crate::error::{Error, Result};
 
 /// The most distinct scores that a calibration keeps.
@@ -34,9 +35,11 @@ const MOST_SCORES: usize = 10_000;
 /// How many of the highest distinct scores are always kept.
 const KEPT_HIGHEST: usize = 5_000;
 
-/// The part of the calibration rows beyond which a tail stands for them, and the fewest rows that show where it begins.
-const TAIL_FROM: f64 = 0.975;
+/// The fewest calibration rows that show where a tail begins.
 const FEWEST_FOR_TAIL: u64 = 50;
+
+/// The false discovery rate at which calibration rows are taken for odd themselves.
+const ODD_AMONG_CALIBRATION: f64 = 0.1;
 
 /// A score with its conformal p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,28 +116,29 @@ impl Calibration {
         (1 + at_least) as f64 / (self.rows() + 1) as f64
     }
 
-    /// The p-value, continued beyond the bulk of the calibration rows by an exponential tail.
+    /// p-values that go on beyond the bulk of the calibration rows.
     ///
     /// [`Self::p_value`] cannot be below 1 / (n + 1), and where a table is judged by its own rows it says no more than the rank of
-    /// a row. Above the quantile 97.5 % this one falls by e for every step of a length that the quantiles below tell: it is
-    /// (q₉₇.₅ − q₉₀) / log 4, or (q₉₉ − q₉₇.₅) / log 2.5 if that is longer. Quantiles are not moved by the odd rows themselves, as long
-    /// as those are fewer than one in a hundred.
-    pub fn tail_p_value(&self, score: f64) -> f64 {
-        let [low, start, high] = [0.9, TAIL_FROM, 0.99].map(|part| self.quantile(part));
-        let step = ((start - low) / 4f64.ln()).max((high - start) / 2.5f64.ln());
-        let p_value = self.p_value(score);
-        if score > start && step > 0.0 && step.is_finite() && self.rows() >= FEWEST_FOR_TAIL {
-            ((1.0 - TAIL_FROM) * (-(score - start) / step).exp()).min(p_value.max(1.0 - TAIL_FROM))
-        } else {
-            p_value
+    /// a row. So above the 97.5 % point a [`BulkTail`] stands for the rows. Rows that are odd by that tail are then left
+    /// out, and it is fitted once more: in a table judged by its own rows they would stretch it.
+    pub fn tail(&self) -> TailOfScores<'_> {
+        if self.rows() < FEWEST_FOR_TAIL {
+            return TailOfScores { calibration: self, tail: BulkTail::default() };
         }
+        let fit = |left: u64| BulkTail::fit(|part| self.quantile_of(part * left as f64));
+        let first = TailOfScores { calibration: self, tail: fit(self.rows()) };
+        TailOfScores { calibration: self, tail: fit(self.rows() - first.n_odd()) }
     }
 
     /// The lowest calibration score that at least this part of the calibration rows does not exceed.
     pub fn quantile(&self, part: f64) -> f64 {
-        let rows = self.rows();
+        self.quantile_of(part * self.rows() as f64)
+    }
+
+    /// The lowest calibration score that at least so many rows do not exceed.
+    fn quantile_of(&self, wanted: f64) -> f64 {
         // Rows at or below the score at a position are all that are not at or above the next one.
-        let enough = |at_least_next: u64| (rows - at_least_next) as f64 >= part * rows as f64;
+        let enough = |at_least_next: u64| (self.rows() - at_least_next) as f64 >= wanted;
         let position = self.at_least[1..].partition_point(|&at_least| !enough(at_least));
         self.scores[position]
     }
@@ -160,6 +164,30 @@ impl Calibration {
             return Err("calibration counts are too large".into());
         }
         Ok(())
+    }
+}
+
+/// p-values that go on beyond the bulk of the calibration rows: see [`Calibration::tail`].
+#[derive(Debug, Clone, Copy)]
+pub struct TailOfScores<'a> {
+    calibration: &'a Calibration,
+    tail: BulkTail,
+}
+
+impl TailOfScores<'_> {
+    /// The p-value of a score.
+    pub fn p_value(&self, score: f64) -> f64 {
+        let counted = self.calibration.p_value(score);
+        self.tail.nats(score).map_or(counted, |nats| (-nats).exp())
+    }
+
+    /// How many of the calibration rows are odd themselves, by Benjamini and Hochberg's procedure.
+    fn n_odd(&self) -> u64 {
+        let Calibration { scores, at_least } = self.calibration;
+        let rows = self.calibration.rows() as f64;
+        let is_odd =
+            |(score, rank): &(&f64, &u64)| self.p_value(**score) * rows <= ODD_AMONG_CALIBRATION * **rank as f64;
+        scores.iter().zip(at_least).find(is_odd).map_or(0, |(_, rank)| *rank)
     }
 }
 
@@ -380,14 +408,18 @@ mod tests {
         let usual: Vec<f64> = (0..2000).map(|i| -(1.0 - (f64::from(i) + 0.5) / 2000.0).ln()).collect();
         let table = calibration(&usual)?;
         for score in [4.0, 8.0, 20.0] {
-            assert!((table.tail_p_value(score).ln() + score).abs() < 0.05 * score + 0.2, "{score}");
+            assert!((table.tail().p_value(score).ln() + score).abs() < 0.05 * score + 0.2, "{score}");
         }
-        assert_eq!(table.tail_p_value(1.0), table.p_value(1.0));
-        // Ten rows far outside do not stretch it.
-        let spoiled = calibration(&[usual.as_slice(), &[1e6; 10]].concat())?;
-        assert!(spoiled.tail_p_value(20.0) < 1e-5);
+        assert_eq!(table.tail().p_value(1.0), table.p_value(1.0));
+        // Rows far outside do not stretch it, as long as they are fewer than one in a hundred.
+        for n_odd in [10, 19] {
+            let spoiled = calibration(&[usual.as_slice(), &vec![1e3; n_odd]].concat())?;
+            let nats = -spoiled.tail().p_value(20.0).ln();
+            assert!((nats - 20.0).abs() < 1.5, "{n_odd}: {nats}");
+        }
         // Ties and few rows leave nothing to go on.
-        assert_eq!(calibration(&[1.0; 100])?.tail_p_value(9.0), 1.0 / 101.0);
+        assert_eq!(calibration(&[1.0; 100])?.tail().p_value(9.0), 1.0 / 101.0);
+        assert_eq!(calibration(&usual[..49])?.tail().p_value(9.0), 1.0 / 50.0);
         Ok(())
     }
 

@@ -1,13 +1,14 @@
 //! How far out a number lies among those that were learned from, in nats: −log of the probability of one that is at least as far out.
 //!
 //! Nats of different figures are comparable, whatever their scales, and add up like independent evidence (Fisher 1925). All
-//! three laws count how many of the learned numbers are farther out; they differ in what is far, and in what is beyond all of them.
+//! laws count how many of the learned numbers are farther out; they differ in what is far, and in what is beyond all of them.
 //!
 //! | law | what is far out | beyond what was counted |
 //! |---|---|---|
 //! | [`TwoSidedTail`] | small and large numbers | no farther than the last one |
 //! | [`ExponentialTail`] | large numbers | nats grow with the distance, from nine tenths of the numbers on |
 //! | [`HeavyTail`] | large numbers | nats grow with the logarithm of the distance, from the largest number on |
+//! | [`BulkTail`] | the largest 2.5 % | nats grow with the distance; the rate comes from quantiles, which a few odd numbers do not move |
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,9 @@ use serde::{Deserialize, Serialize};
 const MOST_KNOTS: usize = 200;
 /// A mean excess below which the top tenth counts as one value.
 const SMALLEST_UNIT: f64 = 1e-12;
+
+/// The share of numbers below a [`BulkTail`].
+const BULK: f64 = 0.975;
 
 /// Numbers in ascending order.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,6 +172,32 @@ impl HeavyTail {
     }
 }
 
+/// The tail above the 97.5 % point.
+///
+/// The share of larger numbers falls by e with every step of one length: (q₉₇.₅ − q₉₀) / ln 4, or (q₉₉ − q₉₇.₅) / ln 2.5 if
+/// that is longer. Odd numbers do not move these quantiles while they are fewer than one in a hundred.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct BulkTail {
+    /// Where it begins.
+    pub from: f64,
+    /// The length of its step; 0 where the numbers do not tell one.
+    pub step: f64,
+}
+
+impl BulkTail {
+    /// Asks for the quantiles that it needs.
+    pub fn fit(quantile: impl Fn(f64) -> f64) -> Self {
+        let [low, from, high] = [0.9, BULK, 0.99].map(quantile);
+        let step = ((from - low) / 4f64.ln()).max((high - from) / 2.5f64.ln());
+        Self { from, step: if step.is_finite() { step.max(0.0) } else { 0.0 } }
+    }
+
+    /// Nats of a number in the tail.
+    pub fn nats(&self, x: f64) -> Option<f64> {
+        (x > self.from && self.step > 0.0).then(|| (x - self.from) / self.step - (1.0 - BULK).ln())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +226,14 @@ mod tests {
         for value in [0.5, 2.0, 5.0] {
             assert!((heavy.nats(value) - value).abs() < 0.07 * value + 0.05, "{value}: {}", heavy.nats(value));
         }
+        let numbers = exponential(2000);
+        let bulk = BulkTail::fit(|share| numbers[(share * 2000.0) as usize]);
+        for value in [4.0, 8.0, 30.0] {
+            let nats = bulk.nats(value).expect("beyond the bulk");
+            assert!((nats - value).abs() < 0.03 * value, "{value}: {nats}");
+        }
+        assert_eq!(bulk.nats(3.0), None);
+        assert_eq!(BulkTail::fit(|_| 1.0).nats(9.0), None);
         let light = ExponentialTail::fit(exponential(2000)).expect("a tail");
         for value in [0.5, 2.0, 5.0, 9.0] {
             assert!((light.nats(value) - value).abs() < 0.05 * value, "{value}: {}", light.nats(value));

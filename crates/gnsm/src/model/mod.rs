@@ -93,13 +93,13 @@ impl Model {
     }
 
     /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
-    /// can do that ([`Method::leaves_out`]). p-values go on beyond the bulk of the rows ([`Calibration::tail_p_value`]).
+    /// can do that ([`Method::leaves_out`]). p-values go on beyond the bulk of the rows ([`Calibration::tail`]).
     pub fn score_own(&self, table: &Table) -> Result<Vec<Scored>> {
         let table = &*self.marked(table);
         let rows = self.encoder.encode_whole(table)?;
         let scores = left_out_scores(&self.fitted, &rows).unwrap_or_else(|| self.fitted.score_distinct(&rows));
-        let p_value = |score| self.calibration.tail_p_value(score);
-        Ok(scores.into_iter().map(|score| Scored { score, p_value: p_value(score) }).collect())
+        let tail = self.calibration.tail();
+        Ok(scores.into_iter().map(|score| Scored { score, p_value: tail.p_value(score) }).collect())
     }
 
     /// [`Self::explain`] for rows of the table that the model was fitted on.
