@@ -18,6 +18,9 @@
 //! - a category: p*·ln(p*/p), where p* is the probability of the likeliest. 0 if the cell is as expected, and little
 //!   where nothing is;
 //! - a missing value, where a value has the probability q > m: q·max(−ln m, −ln(1 − q));
+//! - a missing value, where none is as likely as that it is missing: v·min(−ln(1 − v), ln(v/u)), where v is the
+//!   likeliest value's probability if there is one at all, and u the same without the rest of the row. So it is odd where
+//!   the rest of the row tells what should stand there, and not where the column never has anything else;
 //! - a number: 0 within its range, the middle nine tenths; beyond it −ln of the probability of a number as far out.
 
 use super::Cells;
@@ -171,11 +174,13 @@ impl<'a> View<'a> {
     pub fn categories(&mut self, cell: usize, probabilities: &mut [f32]) -> f32 {
         let given = self.ask(cell);
         let column = &self.cells.columns[cell];
+        // Of what is missing, what should stand there is asked.
+        let missing = if given.slot == MISSING { 0.0 } else { given.missing };
         for (slot, probability) in probabilities.iter_mut().enumerate() {
-            *probability = ((1.0 - given.missing) * f64::from(self.scratch.mixed[slot] / column.members[slot])) as f32;
+            *probability = ((1.0 - missing) * f64::from(self.scratch.mixed[slot] / column.members[slot])) as f32;
         }
-        if let Some(missing) = column.missing {
-            probabilities[missing as usize] = given.missing as f32;
+        if let Some(code) = column.missing {
+            probabilities[code as usize] = missing as f32;
         }
         if self.slots[cell] == NOTHING {
             0.0
@@ -244,13 +249,22 @@ impl<'a> View<'a> {
             return beyond - bins.two_sided(&self.scratch.mixed, &column.counts, x).ln();
         }
         let values = self.scratch.mixed.iter().zip(&column.members).map(|(p, members)| p / members);
-        let value = (1.0 - given.missing) * f64::from(values.fold(0.0, f32::max));
+        let (slot, present) =
+            values.enumerate().fold((0, 0.0), |best, (slot, p)| if p > best.1 { (slot, p) } else { best });
+        let (present, missing) = (f64::from(present), given.missing);
+        let value = (1.0 - missing) * present;
         if given.slot == MISSING {
-            let (missing, doubt) = (given.missing, (1.0 - value).max(LEAST_DOUBT));
-            return if missing >= value { 0.0 } else { value * (-missing.max(LEAST).ln()).max(-doubt.ln()) };
+            let sure = |p: f64| -(1.0 - p).max(LEAST_DOUBT).ln();
+            return if value > missing {
+                value * (-missing.max(LEAST).ln()).max(sure(value))
+            } else {
+                let alone =
+                    self.scratch.prior.get(slot).zip(column.members.get(slot)).map_or(1.0, |(p, members)| p / members);
+                present * sure(present).min((present / f64::from(alone).max(LEAST)).ln()).max(0.0)
+            };
         }
-        let likeliest = value.max(given.missing);
-        let seen = self.seen(cell, given, &self.scratch.mixed, given.missing).max(LEAST);
+        let likeliest = value.max(missing);
+        let seen = self.seen(cell, given, &self.scratch.mixed, missing).max(LEAST);
         if seen < likeliest { likeliest * (likeliest / seen).ln() } else { 0.0 }
     }
 }

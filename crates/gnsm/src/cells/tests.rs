@@ -172,6 +172,12 @@ fn parts_sum_to_the_score_and_what_is_expected_has_none() -> Result<()> {
                 let probabilities = &probabilities[places.start - 2..places.end - 2];
                 assert!(probabilities.iter().sum::<f32>() <= 1.0 + 1e-5);
                 let seen = expected.seen[row * n_cells + 2 + group];
+                if cells.columns[2 + group].missing == Some(*code) {
+                    // What should stand there is told, not that nothing does.
+                    assert_eq!(probabilities[*code as usize], 0.0);
+                    assert!(probabilities.iter().sum::<f32>() > 0.99);
+                    continue;
+                }
                 let is_likeliest = probabilities.iter().all(|p| *p <= probabilities[*code as usize]);
                 assert_eq!(split.parts(row)[2 + group] > 0.0, !is_likeliest, "row {row}, group {group}");
                 assert!(left_out || seen == probabilities[*code as usize]);
@@ -179,6 +185,33 @@ fn parts_sum_to_the_score_and_what_is_expected_has_none() -> Result<()> {
             }
         }
         assert!(as_expected > rows.n_rows());
+    }
+    Ok(())
+}
+
+/// A source never tells the time of a flight. The other rows of the flight do: what is missing is known, so it is odd. A
+/// discount that is nearly always missing, and is always the same, is not.
+#[test]
+fn a_missing_value_is_odd_where_the_rest_of_the_row_tells_it() -> Result<()> {
+    let (flights, sources) = (10, 6);
+    let layout = Layout::new(0, vec![10, 6, 11, 3]).with_missing(vec![None, None, Some(flights), Some(2)]);
+    let row = |i: u32| {
+        let (flight, source) = (i % flights, i / flights % sources);
+        [flight, source, if source < 4 { flights } else { flight }, if i.is_multiple_of(17) { 0 } else { 2 }]
+    };
+    let rows = Encoded::new(600, (0..600).flat_map(row).collect(), Vec::new());
+    let cells = fit::fit(&layout, &rows)?;
+    let (split, asked) = (cells.split_rows(&rows, true), vec![true; 4 * 600]);
+    let expected = cells.expected_in(&rows, &asked, true);
+    for row in 0..600 {
+        let [flight, source] = [0, 1].map(|group| rows.codes(row)[group]);
+        let parts = split.parts(row);
+        assert_eq!(parts[2] > 0.0, source < 4, "row {row}: {parts:?}");
+        assert_eq!(parts[3] > 0.0, rows.codes(row)[3] == 0, "row {row}: {parts:?}");
+        if source < 4 {
+            let places = &expected.probabilities[row * layout.width()..][layout.group(2)];
+            assert!(places[flight as usize] > 0.9, "row {row}: {places:?}");
+        }
     }
     Ok(())
 }

@@ -428,6 +428,8 @@ impl Encoder {
                 cell => feature.presence(cell),
             },
             (Aspect::Part(part), Parsed::Moments(moments, _)) => match &moments[row] {
+                // The weekday of a date far outside says nothing about the rest of the row.
+                Cell::Value(moment) if !feature.range.contains(&moment.local) => UNSEEN,
                 Cell::Value(moment) => feature.values.binary_search(&part.of(moment)).map_or(UNSEEN, |at| at as u32),
                 Cell::Missing | Cell::Stray => feature.usual,
             },

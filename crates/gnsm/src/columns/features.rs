@@ -123,6 +123,7 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                     let size = part.values.len() as u32;
                     let feature = made.add(column, Aspect::Part(part.part), size, Codes::default());
                     (feature.values, feature.usual) = (part.values.clone(), part.usual);
+                    feature.range = range[0]..range[1].next_up();
                 }
                 if !times.is_empty() {
                     let codes: Codes = times.iter().cloned().zip(0..).collect();
@@ -191,6 +192,11 @@ impl Made {
 }
 
 impl Feature {
+    /// Whether a code says that the cell is of another kind than its column, or a key that repeats.
+    pub fn is_stray(&self, code: u32) -> bool {
+        self.other != UNSEEN && code == self.other
+    }
+
     /// Gives "missing" a place, where training rows missed the value.
     fn may_miss(&mut self, missing: bool) {
         if missing {

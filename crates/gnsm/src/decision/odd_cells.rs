@@ -11,6 +11,10 @@
 //!   that p allows under the usual alternatives: −1 / (e p ln p) for p < 1/e (Sellke, Bayarri and Berger, *Calibration
 //!   of p Values*, The American Statistician 2001).
 //!
+//! Some cells break the rule of their column: `unknown` among numbers, a date a century off, a key that occurs twice where
+//! all others occur once. Such a cell is wrong with probability 1 / (1 + k) at least, where k others of the column break
+//! the same rule: one `unknown` is a mistake, fifty are how the column says so.
+//!
 //! Let ε be the share of wrong cells in the table. A cell is then wrong with probability ε r / (1 − ε + ε r), and ε is
 //! the mean of these, found by repeating both (EM). Cells are listed, the surest first, as long as the mean
 //! probability that a listed cell is right is at most the rate that was asked for.
@@ -70,6 +74,8 @@ struct Candidate {
     row: usize,
     column: usize,
     ratio: f64,
+    /// The least probability that it is wrong.
+    at_least: f64,
     repair: Option<(String, f64)>,
 }
 
@@ -95,14 +101,17 @@ impl Sought<'_> {
             self.look(block, &columns, &counts, &mut candidates)?;
         }
         let share = share_of_wrong(&candidates, (self.rows.n_rows() * columns.len()) as f64);
-        let wrong = |ratio: f64| share * ratio / (1.0 - share + share * ratio);
-        candidates.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then((a.row, a.column).cmp(&(b.row, b.column))));
+        let wrong = |candidate: &Candidate| {
+            let by_ratio = share * candidate.ratio / (1.0 - share + share * candidate.ratio);
+            by_ratio.max(candidate.at_least)
+        };
+        candidates.sort_by(|a, b| wrong(b).total_cmp(&wrong(a)).then((a.row, a.column).cmp(&(b.row, b.column))));
         let mut right = 0.0;
         let n_listed = candidates
             .iter()
             .enumerate()
             .take_while(|(at, candidate)| {
-                right += 1.0 - wrong(candidate.ratio);
+                right += 1.0 - wrong(candidate);
                 right <= rate * (at + 1) as f64
             })
             .count();
@@ -111,7 +120,7 @@ impl Sought<'_> {
             let as_odd = before.entry(candidate.column).or_default();
             *as_odd += 1;
             let p_value = (*as_odd + 1) as f64 / (self.rows.n_rows() + 1) as f64;
-            (wrong(candidate.ratio), p_value.min(1.0), candidate)
+            (wrong(&candidate), p_value.min(1.0), candidate)
         });
         Some(self.explained(listed.collect()))
     }
@@ -147,9 +156,10 @@ impl Sought<'_> {
             let is_odd = |cell: usize| asked[at * split.n_cells + cell];
             for (&column, features) in columns {
                 let odd = features.iter().filter_map(|feature| judge.feature(feature, &is_odd));
-                if let Some((ratio, repair)) = odd.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(ratio, _)| *ratio > 1.0)
-                {
-                    candidates.push(Candidate { row, column, ratio, repair });
+                let Some((ratio, repair)) = odd.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+                let at_least = features.iter().filter_map(|feature| judge.breaks_rule(feature)).fold(0.0, f64::max);
+                if ratio > 1.0 || at_least > 0.0 {
+                    candidates.push(Candidate { row, column, ratio, at_least, repair });
                 }
             }
         }
@@ -210,11 +220,33 @@ impl Judge<'_> {
         number.into_iter().chain(category).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
+    /// The least probability that a cell is wrong that breaks the rule of its column.
+    fn breaks_rule(&self, feature: &Feature) -> Option<f64> {
+        let code = self.rows.codes(self.at)[feature.group];
+        let others = || {
+            let all = self.counts[self.places(feature)].get(code as usize).copied().unwrap_or(0);
+            f64::from(all.saturating_sub(u32::from(self.sought.left_out)))
+        };
+        match feature.aspect {
+            Aspect::Number | Aspect::Length if feature.is_stray(code) => Some(1.0 / (1.0 + others())),
+            Aspect::Position if feature.is_stray(code) || code == UNSEEN => Some(1.0 / (1.0 + others())),
+            // A key has a twin.
+            Aspect::Repeats if feature.is_stray(code) || code == UNSEEN => Some(1.0 / (1.0 + (others() / 2.0).floor())),
+            _ => None,
+        }
+    }
+
+    /// Where the probabilities and counts of a feature's categories stand.
+    fn places(&self, feature: &Feature) -> std::ops::Range<usize> {
+        let layout = self.sought.encoder.layout();
+        let places = layout.group(feature.group);
+        places.start - layout.n_numbers()..places.end - layout.n_numbers()
+    }
+
     fn category(&self, feature: &Feature, seen: f64) -> (f64, Option<(String, f64)>) {
         let encoder = self.sought.encoder;
         let layout = encoder.layout();
-        let places = layout.group(feature.group);
-        let places = places.start - layout.n_numbers()..places.end - layout.n_numbers();
+        let places = self.places(feature);
         let of_row = self.at * (layout.width() - layout.n_numbers());
         let probabilities = &self.expected.probabilities[of_row + places.start..of_row + places.end];
         let counts = &self.counts[places];
@@ -312,7 +344,7 @@ mod tests {
     #[test]
     fn the_share_of_wrong_cells_is_the_most_likely_one() {
         // 10 of 1,000 cells are a thousand times likelier by mistake, the rest cannot be mistakes.
-        let candidate = |row: usize, ratio: f64| Candidate { row, column: 0, ratio, repair: None };
+        let candidate = |row: usize, ratio: f64| Candidate { row, column: 0, ratio, at_least: 0.0, repair: None };
         let candidates: Vec<Candidate> = (0..10).map(|row| candidate(row, 1000.0)).collect();
         let found = share_of_wrong(&candidates, 1000.0);
         let likelihood = |share: f64| {

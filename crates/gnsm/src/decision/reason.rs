@@ -100,6 +100,9 @@ pub fn percent(probability: f64) -> String {
     }
 }
 
+/// From here on the likeliest value is likelier than all others together.
+const LIKELIER: f64 = 0.5;
+
 /// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
 const BLOCK: usize = 1024;
 
@@ -198,11 +201,26 @@ impl RowView<'_> {
         let odd = columns.into_iter().filter(|(part, _)| *part > 0.0);
         odd.filter_map(|(part, mut features)| {
             features.retain(|feature| part_of(feature) > 0.0);
-            features.sort_by(|a, b| part_of(b).total_cmp(&part_of(a)));
+            features.sort_by(|a, b| self.says_more(b).cmp(&self.says_more(a)).then(part_of(b).total_cmp(&part_of(a))));
             features.iter().find_map(|feature| self.reason(feature, part, part / total))
         })
         .take(most)
         .collect()
+    }
+
+    /// Whether a feature's words come first, whatever its part: that a date is none or is far outside, and the value that
+    /// should stand there say more than what is usual of a shape, an hour or a weekday.
+    fn says_more(&self, feature: &Feature) -> bool {
+        let code = self.rows.codes(self.row)[feature.group];
+        match feature.aspect {
+            Aspect::Position => code == UNSEEN || feature.is_stray(code),
+            Aspect::Value => {
+                let name = &self.encoder.schema_of(feature).name;
+                let cell = self.table.column(name).and_then(|cells| cells.values.text(self.source));
+                cell.is_none() || self.expected_code(feature).is_some_and(|(_, p)| p >= LIKELIER)
+            }
+            _ => false,
+        }
     }
 
     /// The words for a feature; `None` if it is as expected.
