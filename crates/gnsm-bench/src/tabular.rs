@@ -25,12 +25,25 @@ pub struct Options {
     pub sets: Vec<String>,
     /// The methods, each under the name it has in the results.
     pub methods: Vec<(String, Method)>,
+    /// Where one of them has other settings.
+    pub exceptions: Vec<Exception>,
     /// Seeds 0 to this, exclusive.
     pub seeds: u64,
     /// Whether all seeds take the split of seed 0.
     pub one_split: bool,
     /// The folder for `raw.csv` and `summary.md`.
     pub out: PathBuf,
+}
+
+/// A set on which a method has other settings than elsewhere.
+#[derive(Debug, Clone)]
+pub struct Exception {
+    /// The data set.
+    pub set: String,
+    /// The method's name in the results.
+    pub name: String,
+    /// The method with the settings for this set.
+    pub method: Method,
 }
 
 /// One line of `raw.csv`.
@@ -55,11 +68,22 @@ pub struct Line {
 }
 
 impl Options {
-    /// The hash of all settings on which the figures of a method depend.
-    pub fn settings(&self, method: &Method) -> Result<String> {
-        let text =
-            serde_json::to_string(method).map_err(|error| Error::fit(error.to_string(), "mend the benchmark"))?;
+    /// The hash of all settings on which the figures of a method depend, with its exceptions.
+    pub fn settings(&self, name: &str, method: &Method) -> Result<String> {
+        let to_text = |method: &Method| {
+            serde_json::to_string(method).map_err(|error| Error::fit(error.to_string(), "mend the benchmark"))
+        };
+        let mut text = to_text(method)?;
+        for exception in self.exceptions.iter().filter(|exception| exception.name == name) {
+            text += &format!(" on {} {}", exception.set, to_text(&exception.method)?);
+        }
         Ok(raw::hash(&if self.one_split { format!("{text} on one split") } else { text }))
+    }
+
+    /// A method as it is on a set.
+    fn on_set<'a>(&'a self, set: &str, name: &str, usual: &'a Method) -> &'a Method {
+        let own = self.exceptions.iter().find(|exception| exception.set == set && exception.name == name);
+        own.map_or(usual, |exception| &exception.method)
     }
 }
 
@@ -71,7 +95,7 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
     let mut file = raw::open(&raw, HEADER)?;
     let mut done: BTreeSet<[String; 4]> =
         lines.iter().map(|line| raw::key(&line.dataset, &line.method, &line.settings, line.seed)).collect();
-    let methods = options.methods.iter().map(|(name, method)| Ok((name, method, options.settings(method)?)));
+    let methods = options.methods.iter().map(|(name, method)| Ok((name, method, options.settings(name, method)?)));
     let methods = methods.collect::<Result<Vec<_>>>()?;
     let is_set = |path: &Path| path.extension().is_some_and(|ending| ending == "parquet");
     for (name, path) in raw::sets(&options.data, &options.sets, is_set)? {
@@ -94,6 +118,7 @@ pub fn run(options: &Options, report: &mut dyn FnMut(&Line)) -> Result<()> {
                 if !done.insert(raw::key(&name, method_name, settings, seed)) {
                     continue;
                 }
+                let method = options.on_set(&name, method_name, method);
                 let line = measure(&name, method_name, settings, method, seed, &split)?;
                 raw::append(&mut file, &raw, &to_csv(&line))?;
                 report(&line);
@@ -228,6 +253,29 @@ mod tests {
     }
 
     #[test]
+    fn an_exception_holds_on_its_set_and_is_part_of_the_hash() {
+        let named = |name| Method::named(name).expect("a method");
+        let exception = Exception { set: "bank".into(), name: "one".into(), method: named("ecod") };
+        let mut options = Options {
+            data: PathBuf::new(),
+            sets: vec![],
+            methods: vec![("one".into(), named("pca")), ("two".into(), named("pca"))],
+            exceptions: vec![exception],
+            seeds: 1,
+            one_split: false,
+            out: PathBuf::new(),
+        };
+        let usual = named("pca");
+        assert_eq!(options.on_set("bank", "one", &usual), &named("ecod"));
+        assert_eq!([options.on_set("cmc", "one", &usual), options.on_set("bank", "two", &usual)], [&usual; 2]);
+        let hashes = |options: &Options| ["one", "two"].map(|name| options.settings(name, &usual).expect("a hash"));
+        let [one, two] = hashes(&options);
+        options.exceptions.clear();
+        assert_eq!(hashes(&options), [two.clone(), two.clone()]);
+        assert_ne!(one, two);
+    }
+
+    #[test]
     fn a_run_with_other_settings_is_not_taken_for_done() {
         let folder = tempfile::tempdir().expect("a folder");
         write_set(&folder.path().join("people.parquet"));
@@ -241,6 +289,7 @@ mod tests {
                 data: folder.path().into(),
                 sets: vec![],
                 methods: vec![("isolation-forest".into(), Method::IsolationForest(*config))],
+                exceptions: Vec::new(),
                 seeds: 2,
                 one_split,
                 out: folder.path().join("out"),

@@ -1,11 +1,14 @@
 //! The settings of GNSM for masks, and its presets.
 
 use gnsm::internals::noise::Levels;
-use gnsm::settings::{LevelsConfig, Objective, Parameterisation, Smoothing, TrainingConfig};
+use gnsm::settings::{Criterion, LevelsConfig, Objective, Parameterisation, Smoothing, TrainingConfig};
 use gnsm::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::ncsn::NcsnSize;
+
+/// Pairs that a limit leaves at the least.
+const FEWEST_PAIRS: usize = 10;
 
 /// All settings. `fast` is the default preset; `paper` is the paper's configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +30,10 @@ pub struct MaskGnsmConfig {
     pub training: TrainingConfig,
     /// How what the network says becomes a score.
     pub head: MaskHead,
+    /// Pairs from which a density over norms is learned, at the most.
+    pub most_pairs: usize,
+    /// By what the number of components of that density is chosen.
+    pub criterion: Criterion,
 }
 
 /// How what the network says becomes a score.
@@ -63,6 +70,8 @@ impl MaskGnsmConfig {
             network: NcsnSize { channels: 32, multipliers: vec![1, 2, 3], blocks: 1, fold: 2 },
             training,
             head: MaskHead::Evidence,
+            most_pairs: 512,
+            criterion: Criterion::LowestTenth,
         }
     }
 
@@ -76,6 +85,8 @@ impl MaskGnsmConfig {
         config.training.validate_every = 5_000;
         config.training.learning_rate = 2e-4;
         config.training.optimiser.average = 0.999;
+        config.training.validation_rows = usize::MAX;
+        (config.most_pairs, config.criterion) = (usize::MAX, Criterion::Mean);
         config
     }
 
@@ -103,6 +114,10 @@ impl MaskGnsmConfig {
         Levels::new(&self.levels)?;
         self.training.validate()?;
         self.network.validate(side)?;
+        if self.most_pairs < FEWEST_PAIRS {
+            let problem = format!("{} is not at least {FEWEST_PAIRS}", self.most_pairs);
+            return Err(Error::config("most_pairs", problem));
+        }
         if self.parameterisation == Parameterisation::Noise && self.objective == Objective::CrossEntropy {
             return Err(Error::config("objective", "cross-entropy needs parameterisation = \"posterior\""));
         }

@@ -14,7 +14,7 @@ use gnsm::internals::density::{Density, Standardizer};
 use gnsm::internals::files::{Loaded, Store, Tensors};
 use gnsm::internals::math::{exp, ln, simd, stream};
 use gnsm::internals::noise::{Levels, Loss, Parameterisation, concrete};
-use gnsm::internals::score_matching::{DensityKind, NormsHead, NormsOfRows};
+use gnsm::internals::score_matching::{NormKind, NormsConfig, NormsHead, NormsOfRows};
 use gnsm::internals::train::{Run, TrainingConfig, train};
 use gnsm::mask::{Grid, MaskDetector, Sample, Setup};
 use gnsm::{CurvePoint, Ending, Result, Watcher};
@@ -33,8 +33,6 @@ use crate::weights::{Weights, floats};
 
 /// The name of the random stream of scoring.
 const SCORING: u64 = 14;
-/// Pairs from which a density over norms is learned, at the most.
-const MOST_NORMS: usize = 512;
 /// Held-out pairs that the network is shown at a time.
 const AT_A_TIME: usize = 8;
 
@@ -229,7 +227,7 @@ impl NetworkSettings for MaskGnsmConfig {
                 FittedHead::Evidence(Evidence::fit(training, validation, &surprises, setup)?)
             }
             MaskHead::Norms => {
-                let samples: Vec<&Sample> = validation.iter().chain(training).take(MOST_NORMS).collect();
+                let samples: Vec<&Sample> = validation.iter().chain(training).take(self.most_pairs).collect();
                 let mut norms = NormsOfRows::new(machine.levels.count(), machine.side * machine.side);
                 measure(
                     &samples,
@@ -237,7 +235,9 @@ impl NetworkSettings for MaskGnsmConfig {
                     |sample| machine.norms(&weights, sample),
                     |found| norms.add(&found, 1.0),
                 );
-                FittedHead::Norms(Box::new(norms.fit(DensityKind::Mixture, seed)?))
+                let mut config = NormsConfig::paper();
+                config.criterion = self.criterion;
+                FittedHead::Norms(Box::new(norms.fit(&config, seed)?))
             }
         };
         let (curve, ending) = (trained.curve, trained.ending);
@@ -268,7 +268,7 @@ impl Store for FittedMaskGnsm {
                 FittedHead::Evidence(Evidence::read(evidence, &(1 + n_levels, *setup), tensors)?)
             }
             (MaskHead::Norms, None, Some(norms)) => {
-                let shape = [n_levels, machine.side * machine.side];
+                let shape = ([n_levels, machine.side * machine.side], NormKind::Squared);
                 FittedHead::Norms(Box::new(NormsHead::read(norms, &shape, tensors)?))
             }
             _ => return Err("the head and the settings do not fit together".into()),

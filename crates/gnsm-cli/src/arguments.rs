@@ -419,7 +419,7 @@ pub struct BenchTabularArguments {
     /// Use one split for all seeds, so that only the fits differ.
     #[arg(long)]
     pub one_split: bool,
-    /// Ready-made settings for gnsm, dsvdd and dagmm.
+    /// Ready-made settings for gnsm, dsvdd and dagmm. `paper` takes those of each set, by its name.
     #[arg(long, value_enum, default_value_t = Preset::Fast)]
     pub preset: Preset,
     /// A TOML file with settings of gnsm that replace the preset's.
@@ -746,11 +746,13 @@ pub enum Preset {
     Fast,
     /// The paper's settings where it gives them; for gnsm, weeks on a CPU.
     Paper,
-    /// The paper's settings of dagmm for its set bank.
+    /// The paper's settings for its set bank, of gnsm and dagmm.
     PaperBank,
-    /// The paper's settings of dagmm for its set census.
+    /// The paper's settings for its set census, of dagmm.
     PaperCensus,
-    /// The paper's settings of dagmm for its sets probe and u2r.
+    /// The paper's settings for its sets cmc and solar, of gnsm.
+    PaperCmc,
+    /// The paper's settings for its sets probe and u2r, of dagmm.
     PaperProbe,
 }
 

@@ -46,7 +46,7 @@ fn named(name: &str, preset: Option<Preset>, head: Option<HeadName>) -> Result<M
         if !matches!(method, Method::Gnsm(_) | Method::Dsvdd(_) | Method::Dagmm(_)) {
             bail!("--preset is for the methods gnsm, dsvdd and dagmm, not for {}; leave it out", method.name());
         }
-        method = with_preset(method, preset)?;
+        method = with_preset(method, preset);
     }
     if let Method::Gnsm(config) = &mut method {
         *config = with_head(*config, head);
@@ -56,24 +56,27 @@ fn named(name: &str, preset: Option<Preset>, head: Option<HeadName>) -> Result<M
     Ok(method)
 }
 
-/// A method with the settings of a preset. Methods that the paper does not tune have one set of settings.
-pub(crate) fn with_preset(method: Method, preset: Preset) -> Result<Method> {
+/// A method with the settings of a preset. What the paper does not tune by data set has the same settings for all.
+pub(crate) fn with_preset(method: Method, preset: Preset) -> Method {
     let set = match preset {
-        Preset::Fast => return Ok(method),
+        Preset::Fast => return method,
         Preset::Paper => PaperSet::Any,
         Preset::PaperBank => PaperSet::Bank,
         Preset::PaperCensus => PaperSet::Census,
+        Preset::PaperCmc => PaperSet::Cmc,
         Preset::PaperProbe => PaperSet::Probe,
     };
-    Ok(match method {
+    as_in_the_paper(method, set)
+}
+
+/// A method with the paper's settings for one of its sets.
+pub(crate) fn as_in_the_paper(method: Method, set: PaperSet) -> Method {
+    match method {
         Method::Dagmm(_) => Method::Dagmm(DagmmConfig::paper(set)),
-        _ if set != PaperSet::Any => {
-            bail!("the presets by data set are for the method dagmm, not for {}", method.name())
-        }
-        Method::Gnsm(_) => Method::Gnsm(GnsmConfig::paper()),
+        Method::Gnsm(_) => Method::Gnsm(GnsmConfig::paper(set)),
         Method::Dsvdd(_) => Method::Dsvdd(DsvddConfig::paper()),
         _ => method,
-    })
+    }
 }
 
 fn with_head(config: GnsmConfig, head: Option<HeadName>) -> GnsmConfig {
@@ -189,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_file_changes_what_it_names_and_nothing_else() -> Result<()> {
-        for base in [GnsmConfig::fast(), GnsmConfig::paper()] {
+        for base in [GnsmConfig::fast(), GnsmConfig::paper(PaperSet::Any)] {
             assert_eq!(changed(base, "")?, base);
             let config = changed(base, "weighted = true\n[training]\nsteps = 7\n[network]\nwidth = 16\n")?;
             let mut expected = base;
@@ -203,12 +206,31 @@ mod tests {
 
     #[test]
     fn no_limit_is_a_word() -> Result<()> {
-        let paper = of_method(&Method::Gnsm(GnsmConfig::paper()))?;
+        let paper = of_method(&Method::Gnsm(GnsmConfig::paper(PaperSet::Any)))?;
         assert_eq!(paper["training"]["validation_rows"], "all");
         assert!(!paper.to_string().contains(&u64::MAX.to_string()), "{paper}");
         let config = changed(GnsmConfig::fast(), "training.validation_rows = \"all\"")?;
-        assert_eq!(config.training.validation_rows, GnsmConfig::paper().training.validation_rows);
+        assert_eq!(config.training.validation_rows, GnsmConfig::paper(PaperSet::Any).training.validation_rows);
         assert_eq!(changed(config, "training.validation_rows = 7")?.training.validation_rows, 7);
+        Ok(())
+    }
+
+    #[test]
+    fn the_papers_settings_have_no_limit_on_rows_and_differ_by_set() -> Result<()> {
+        let paper = |set| of_method(&Method::Gnsm(GnsmConfig::paper(set)));
+        for (set, batch, steps) in
+            [(PaperSet::Any, 2048, 1_000_000), (PaperSet::Bank, 2048, 2_000_000), (PaperSet::Cmc, 512, 600_000)]
+        {
+            let settings = paper(set)?;
+            assert_eq!((&settings["training"]["batch"], &settings["training"]["steps"]), (&batch.into(), &steps.into()));
+            let head = &settings["head"];
+            assert_eq!([&head["most_rows"], &head["most_compared"], &head["criterion"]], ["all", "all", "mean"]);
+        }
+        for method in [Method::Dsvdd(DsvddConfig::paper()), Method::Dagmm(DagmmConfig::paper(PaperSet::Census))] {
+            assert_eq!(of_method(&method)?["training"]["validation_rows"], "all");
+        }
+        // The head of the preset stays as it is when it is asked for by name.
+        assert_eq!(with_head(GnsmConfig::paper(PaperSet::Any), Some(HeadName::Norms)), GnsmConfig::paper(PaperSet::Any));
         Ok(())
     }
 

@@ -75,15 +75,15 @@ pub use train::{CurvePoint, Ending, FitReport, Progress, Silent, Watcher};
 
 /// The settings of the methods. Start from a default, change a field, and give it to [`ModelBuilder::settings`].
 pub mod settings {
-    pub use crate::density::MixtureConfig;
+    pub use crate::density::{Criterion, MixtureConfig};
     pub use crate::detectors::{
-        DagmmConfig, DeepTraining, Distance, DsvddConfig, Encoding, IsolationForestConfig, KnnConfig, NoSettings,
-        OcSvmConfig, PaperSet, PcaConfig, WalkConfig,
+        DagmmConfig, DeepTraining, Distance, DsvddConfig, Encoding, IsolationForestConfig, KnnConfig, Memberships,
+        NoSettings, OcSvmConfig, PaperSet, PcaConfig, WalkConfig,
     };
     pub use crate::network::{NetworkSize, OptimiserConfig};
     pub use crate::noise::{LevelsConfig, Objective, Parameterisation, Smoothing};
     pub use crate::score_matching::embed::Point;
-    pub use crate::score_matching::{DensityKind, EvidenceWeights, GnsmConfig, Head};
+    pub use crate::score_matching::{DensityKind, EvidenceWeights, GnsmConfig, Head, NormKind, NormsConfig};
     pub use crate::train::TrainingConfig;
 }
 

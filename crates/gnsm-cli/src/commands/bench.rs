@@ -6,13 +6,14 @@ use std::time::Instant;
 use anyhow::{Error, Result};
 use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
+use gnsm::settings::PaperSet;
 use gnsm_bench::{dirty, masks, planted, tabular};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
 use super::mask::networks;
 use crate::arguments::{
-    BenchArguments, BenchCellsArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments,
+    BenchArguments, BenchCellsArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments, Preset,
 };
 use crate::console::{self, Console};
 use crate::settings;
@@ -31,17 +32,19 @@ pub fn run(arguments: &BenchArguments, console: Console) -> Result<Outcome> {
 }
 
 fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcome> {
-    let methods =
-        arguments.methods.iter().map(|name| Ok((name.clone(), method(name, arguments)?))).collect::<Result<_>>()?;
+    let methods = arguments.methods.iter().map(|name| Ok((name.clone(), method(name, arguments, PaperSet::Any)?)));
+    let methods = methods.collect::<Result<_>>()?;
+    let exceptions = if arguments.preset == Preset::Paper { exceptions(arguments)? } else { Vec::new() };
     let options = tabular::Options {
         data: arguments.data.clone(),
         sets: arguments.sets.clone(),
         methods,
+        exceptions,
         seeds: arguments.seeds,
         one_split: arguments.one_split,
         out: arguments.out.clone(),
     };
-    let settings = options.methods.iter().map(|(name, method)| Ok((name, options.settings(method)?)));
+    let settings = options.methods.iter().map(|(name, method)| Ok((name, options.settings(name, method)?)));
     note_settings(&settings.collect::<Result<Vec<_>>>()?, console);
     tabular::run(&options, &mut |line| {
         console.note(format_args!(
@@ -137,9 +140,28 @@ fn mask_method(name: &str, most: Option<NonZeroU64>) -> Result<Box<dyn MaskMetho
     Ok(method)
 }
 
-fn method(name: &str, arguments: &BenchTabularArguments) -> Result<Method> {
-    let base = if name == PAPER_HEAD { "gnsm" } else { name };
-    let mut method = settings::with_preset(Method::named(base)?, arguments.preset)?;
+/// What the paper does otherwise on some of its sets.
+fn exceptions(arguments: &BenchTabularArguments) -> Result<Vec<tabular::Exception>> {
+    let mut exceptions = Vec::new();
+    for name in &arguments.methods {
+        let usual = method(name, arguments, PaperSet::Any)?;
+        for set in ["bank", "census", "cmc", "probe", "solar", "u2r"] {
+            let other = method(name, arguments, PaperSet::named(set))?;
+            if other != usual {
+                exceptions.push(tabular::Exception { set: set.to_owned(), name: name.clone(), method: other });
+            }
+        }
+    }
+    Ok(exceptions)
+}
+
+/// A method by its name; the preset `paper` has its settings for `set`.
+fn method(name: &str, arguments: &BenchTabularArguments, set: PaperSet) -> Result<Method> {
+    let base = Method::named(if name == PAPER_HEAD { "gnsm" } else { name })?;
+    let mut method = match arguments.preset {
+        Preset::Paper => settings::as_in_the_paper(base, set),
+        preset => settings::with_preset(base, preset),
+    };
     if let (Method::Gnsm(config), PAPER_HEAD) = (&mut method, name) {
         *config = config.with_paper_head();
     }

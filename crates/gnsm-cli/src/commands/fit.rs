@@ -157,6 +157,7 @@ pub fn ending_text(ending: Ending) -> &'static str {
         Ending::StoppedEarly => "training stopped improving",
         Ending::TimeLimit => "training met its time limit",
         Ending::Interrupted => "training was interrupted",
+        Ending::Diverged => "training ended in a loss that is no number, and the best model before that was kept",
     }
 }
 

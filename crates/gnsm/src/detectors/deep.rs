@@ -1,7 +1,8 @@
 //! What the deep detectors share: settings of their training, rows as inputs, and reasons.
 //!
 //! They are trained by the same loop as GNSM ([`crate::train`]): batches of rows drawn at random, validation on
-//! held-out rows with the averaged weights, early stopping, the best weights kept.
+//! held-out rows with the averaged weights, early stopping, the best weights kept. Where a loss is no number before the
+//! first validation, training may start over with other weights; see [`learn`].
 //!
 //! Inputs are scaled numbers and one-hot categories ([`Inputs`]), either as they are or with each place standardised. A
 //! missing number is the mean, 0, and its absence is a category of its group. An unseen category leaves its group's
@@ -31,8 +32,6 @@ const TRAINING: u64 = 1;
 const INITIAL_WEIGHTS: u64 = 3;
 /// Rows read at a time.
 const BLOCK: usize = 4096;
-/// Held-out rows that validate, at the most.
-const VALIDATION_ROWS: usize = 1024;
 /// Points on the way from the mean row; divides a tile.
 const POINTS: usize = 8;
 /// The widest layer.
@@ -55,10 +54,26 @@ pub struct DeepTraining {
     pub final_learning_rate: f32,
     /// Decoupled weight decay, per unit of learning rate.
     pub weight_decay: f32,
-    /// Steps between validations.
+    /// Steps between validations; 0 means once in each epoch.
     pub validate_every: u64,
     /// Validations without improvement after which training stops; 0 means never.
     pub patience: u64,
+    /// Held-out rows used for validation, at the most.
+    #[serde(default = "validation_rows")]
+    pub validation_rows: usize,
+    /// How much of the averaged weights a step leaves; 0 means that the weights are not averaged.
+    #[serde(default = "average")]
+    pub average: f32,
+}
+
+/// What models have whose settings do not say so.
+pub(super) fn validation_rows() -> usize {
+    1024
+}
+
+/// What models have whose settings do not say so.
+pub(super) fn average() -> f32 {
+    0.99
 }
 
 impl DeepTraining {
@@ -73,13 +88,13 @@ impl DeepTraining {
             final_learning_rate: self.final_learning_rate,
             validate_every: self.validate_every,
             patience: self.patience,
-            validation_rows: VALIDATION_ROWS,
+            validation_rows: self.validation_rows,
             optimiser: OptimiserConfig {
                 beta_1: 0.9,
                 beta_2: 0.999,
                 weight_decay: self.weight_decay,
                 clip: 1.0,
-                average: 0.99,
+                average: self.average,
                 average_warmup: true,
             },
         }
@@ -112,10 +127,10 @@ pub(super) fn linear(outputs: usize) -> Layer {
     Layer { outputs, bias: true, norm: false, activation: Activation::Linear, dropout: 0.0 }
 }
 
-/// Fresh weights of all networks.
-pub(super) fn initial_parameters(stack: &impl Stack, seed: u64) -> Vec<f32> {
+/// Fresh weights of all networks, others for each attempt.
+pub(super) fn initial_parameters(stack: &impl Stack, seed: u64, attempt: u64) -> Vec<f32> {
     let mut parameters = vec![0.0; n_parameters(stack)];
-    let mut rng = stream(seed, INITIAL_WEIGHTS, 0, 0);
+    let mut rng = stream(seed, INITIAL_WEIGHTS, attempt, 0);
     for network in stack.networks() {
         network.initialise(&mut parameters, &mut rng);
     }
@@ -197,9 +212,13 @@ impl Inputs {
 }
 
 /// Trains the weights; without validation rows, on the training rows' own loss.
+///
+/// `starts` are the weights to begin with. Where a loss is no number before the first validation, the next ones are tried.
+/// If there was more than one, a loss that is no number later ends training with the best weights so far. The batches of all
+/// attempts are the same, so that a state to resume from need not say which one it is of.
 pub(super) fn learn<S: Stack>(
     stack: &S,
-    parameters: Vec<f32>,
+    starts: impl ExactSizeIterator<Item = Vec<f32>>,
     config: &TrainingConfig,
     inputs: &Inputs,
     [training, validation]: [&Encoded; 2],
@@ -209,15 +228,26 @@ pub(super) fn learn<S: Stack>(
     let n_held_out = held_out.n_rows().min(config.validation_rows);
     let mut learner = RowLearner {
         stack,
-        parameters,
+        parameters: Vec::new(),
         inputs,
         training,
         held_out,
         seed: run.seed,
         trainer: StackTrainer::new(stack, config.batch),
         reader: StackReader::new(stack, n_held_out),
+        diverged: false,
+        forgiving: starts.len() > 1,
     };
-    train(&mut learner, config, training.n_rows(), &mut run)
+    let mut left = starts.len();
+    for start in starts {
+        left -= 1;
+        (learner.parameters, learner.diverged) = (start, false);
+        let trained = train(&mut learner, config, training.n_rows(), &mut run);
+        if trained.is_ok() || !learner.diverged || left == 0 {
+            return trained;
+        }
+    }
+    Err(Error::fit("there are no weights to start from", "give `restarts` another value"))
 }
 
 /// A stack that learns from rows drawn at random.
@@ -230,6 +260,9 @@ struct RowLearner<'a, S> {
     seed: u64,
     trainer: StackTrainer,
     reader: StackReader,
+    /// Whether a loss was no number.
+    diverged: bool,
+    forgiving: bool,
 }
 
 impl<S: Stack> Learner for RowLearner<'_, S> {
@@ -251,7 +284,9 @@ impl<S: Stack> Learner for RowLearner<'_, S> {
             }
             tile.dropout = Some(rng);
         };
-        self.trainer.compute_gradient(*stack, parameters, fill)
+        let loss = self.trainer.compute_gradient(*stack, parameters, fill);
+        self.diverged |= !loss.is_finite();
+        loss
     }
 
     fn update(&mut self, optimiser: &mut Optimiser, learning_rate: f32) {
@@ -261,7 +296,13 @@ impl<S: Stack> Learner for RowLearner<'_, S> {
     fn validate(&mut self, parameters: &[f32]) -> f64 {
         let (inputs, rows) = (self.inputs, self.held_out);
         let results = self.reader.read(self.stack, parameters, |row, input| inputs.fill(rows, row, input));
-        self.stack.loss(results, &mut [])
+        let loss = self.stack.loss(results, &mut []);
+        self.diverged |= !loss.is_finite();
+        loss
+    }
+
+    fn keeps_best_if_it_diverges(&self) -> bool {
+        self.forgiving
     }
 }
 

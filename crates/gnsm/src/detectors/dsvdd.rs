@@ -68,13 +68,16 @@ impl Default for DsvddConfig {
                 weight_decay: 1e-6,
                 validate_every: 50,
                 patience: 5,
+                validation_rows: deep::validation_rows(),
+                average: deep::average(),
             },
         }
     }
 }
 
 impl DsvddConfig {
-    /// The paper's training: 1,000 epochs in batches of 512, at one learning rate, to the end.
+    /// The paper's training: 1,000 epochs in batches of 512, at one learning rate, to the end. The weights of the best epoch are
+    /// kept, by the loss of all validation rows, as the paper does with its other networks.
     pub fn paper() -> Self {
         let training = DeepTraining {
             batch: 512,
@@ -83,8 +86,10 @@ impl DsvddConfig {
             learning_rate: 1e-3,
             final_learning_rate: 1e-3,
             weight_decay: 0.0,
-            validate_every: 500,
+            validate_every: 0,
             patience: 0,
+            validation_rows: usize::MAX,
+            average: 0.0,
         };
         Self { training, ..Self::default() }
     }
@@ -233,7 +238,7 @@ impl Dsvdd {
         let [training, validation] = rows;
         check_rows(rows.map(Encoded::n_rows))?;
         let mut sphere = Sphere::new(config, layout.width(), true);
-        let parameters = deep::initial_parameters(&sphere, run.seed);
+        let parameters = deep::initial_parameters(&sphere, run.seed, 0);
         // Scoring does without the decoder.
         let mut scoring = Sphere::new(config, layout.width(), false);
         let inputs = Inputs::standardised(layout, training);
@@ -244,7 +249,7 @@ impl Dsvdd {
         let spread = |parameters: &[f32]| code_moments(&scoring, parameters, &inputs, held_out).1;
         let before = spread(&parameters);
         let Trained { parameters, curve, ending } =
-            deep::learn(&sphere, parameters, &config.training.config(), &inputs, rows, run)?;
+            deep::learn(&sphere, std::iter::once(parameters), &config.training.config(), &inputs, rows, run)?;
         let spread = [before, spread(&parameters)];
         let mut fitted = Self {
             config: config.clone(),

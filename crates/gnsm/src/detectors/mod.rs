@@ -9,6 +9,7 @@ mod fitted;
 
 mod bins;
 mod deep;
+mod paper_set;
 mod sphere;
 mod stored_rows;
 mod value_graph;
@@ -42,7 +43,7 @@ pub(crate) use fitted::fitted_detectors;
 
 pub use cbrw::Cbrw;
 pub use comprex::Comprex;
-pub use dagmm::{Dagmm, DagmmConfig, PaperSet};
+pub use dagmm::{Dagmm, DagmmConfig, Memberships};
 pub use deep::DeepTraining;
 pub use dsvdd::{Dsvdd, DsvddConfig};
 pub use ecod::Ecod;
@@ -52,6 +53,7 @@ pub use isolation_forest::{Encoding, IsolationForest, IsolationForestConfig};
 pub use knn::{Distance, Knn, KnnConfig};
 pub use marginals::Marginals;
 pub use ocsvm::{OcSvm, OcSvmConfig};
+pub use paper_set::PaperSet;
 pub use pca::{Pca, PcaConfig};
 pub use row_count::RowCount;
 pub use sphere::{away_from_zero, collapse};

@@ -4,11 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::EvidenceWeights;
 use crate::columns::Layout;
+use crate::density::Criterion;
+use crate::detectors::PaperSet;
 use crate::error::{Error, Result};
 use crate::network::{Ends, NetworkSize};
 use crate::noise::{Levels, LevelsConfig, Objective, Parameterisation, Smoothing};
 use crate::score_matching::embed::Point;
 use crate::train::TrainingConfig;
+
+/// Rows that a limit leaves at the least.
+const FEWEST_ROWS: usize = 100;
 
 /// All settings. `fast` is the default preset; `paper` is the paper's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -47,12 +52,84 @@ pub enum Head {
     /// The denoising surprise of the cells.
     Surprise,
     /// A density over the score norms.
-    Norms {
-        /// Where the norms are taken.
-        point: Point,
-        /// Which density.
-        density: DensityKind,
-    },
+    Norms(NormsConfig),
+}
+
+/// How score norms become a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct NormsConfig {
+    /// Where the norms are taken.
+    pub point: Point,
+    /// Which norms.
+    pub norm: NormKind,
+    /// Which density.
+    pub density: DensityKind,
+    /// By what the number of a mixture's components is chosen.
+    pub criterion: Criterion,
+    /// Distinct rows that the density is fitted to, at the most.
+    pub most_rows: usize,
+    /// Rows on which numbers of components are compared, at the most.
+    pub most_compared: usize,
+}
+
+impl Default for NormsConfig {
+    fn default() -> Self {
+        Self {
+            point: Point::Clean,
+            norm: NormKind::Squared,
+            density: DensityKind::Mixture,
+            criterion: Criterion::LowestTenth,
+            most_rows: 50_000,
+            most_compared: 20_000,
+        }
+    }
+}
+
+impl NormsConfig {
+    /// As the paper has it: all rows count, and the mixture with the best likelihood is taken.
+    pub fn paper() -> Self {
+        Self { criterion: Criterion::Mean, most_rows: usize::MAX, most_compared: usize::MAX, ..Self::default() }
+    }
+
+    fn validate(&self) -> Result<()> {
+        for (field, rows) in [("head.most_rows", self.most_rows), ("head.most_compared", self.most_compared)] {
+            if rows < FEWEST_ROWS {
+                return Err(Error::config(field, format!("{rows} is not at least {FEWEST_ROWS}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which norm of the score a level has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NormKind {
+    /// ‖s‖², as the paper writes it.
+    Squared,
+    /// ‖s‖, as the authors' code has it.
+    Plain,
+}
+
+impl NormKind {
+    pub(super) fn of_square(self, square: f64) -> f64 {
+        match self {
+            Self::Squared => square,
+            Self::Plain => square.sqrt(),
+        }
+    }
+
+    /// The derivative of [`Self::of_square`].
+    pub(super) fn slope(self, square: f64) -> f64 {
+        match self {
+            Self::Squared => 1.0,
+            // Where all scores are 0, none of them has a direction in which the norm grows.
+            Self::Plain if square <= 0.0 => 0.0,
+            Self::Plain => 0.5 / square.sqrt(),
+        }
+    }
 }
 
 /// The densities to choose from.
@@ -89,12 +166,16 @@ impl GnsmConfig {
         }
     }
 
-    /// The paper's configuration to the letter: a day on a GPU.
-    pub fn paper() -> Self {
+    /// The paper's configuration for one of its sets: a day on a GPU. `docs/paper.md` goes through it point by point.
+    pub fn paper(set: PaperSet) -> Self {
         let mut config = Self::fast().with_paper_head();
+        config.head = Head::Norms(NormsConfig::paper());
         config.network = NetworkSize { width: 1024, depth: 20, embedding: 128 };
-        config.training.batch = 2048;
-        config.training.steps = 1_000_000;
+        (config.training.batch, config.training.steps) = match set {
+            PaperSet::Bank => (2048, 2_000_000),
+            PaperSet::Cmc => (512, 600_000),
+            PaperSet::Any | PaperSet::Census | PaperSet::Probe => (2048, 1_000_000),
+        };
         config.training.epochs = 0;
         config.training.validate_every = 10_000;
         config.training.patience = 0;
@@ -104,7 +185,8 @@ impl GnsmConfig {
         config
     }
 
-    /// The paper's noise, objective and head, with this configuration's network and training.
+    /// The paper's noise, objective and head, with this configuration's network and training. A head that takes norms already is
+    /// left as it is.
     pub fn with_paper_head(mut self) -> Self {
         self.levels.count = 20;
         self.levels.smoothing = Smoothing::Fixed { delta: 1e-5 };
@@ -114,7 +196,9 @@ impl GnsmConfig {
         self.bins = false;
         self.start_at_marginals = false;
         self.training.hidden = 0.0;
-        self.head = Head::Norms { point: Point::Clean, density: DensityKind::Mixture };
+        if !matches!(self.head, Head::Norms(_)) {
+            self.head = Head::Norms(NormsConfig::default());
+        }
         self
     }
 
@@ -125,8 +209,9 @@ impl GnsmConfig {
         if self.objective == Objective::CrossEntropy && self.parameterisation == Parameterisation::Noise {
             return Err(Error::config("objective", "cross-entropy needs parameterisation = \"posterior\""));
         }
-        let norms = matches!(self.head, Head::Norms { .. });
-        if !(norms || self.bins && self.parameterisation == Parameterisation::Posterior) {
+        if let Head::Norms(norms) = self.head {
+            norms.validate()?;
+        } else if !(self.bins && self.parameterisation == Parameterisation::Posterior) {
             let needed = "evidence and surprise need parameterisation = \"posterior\" and bins = true: a hidden cell must have a distribution";
             return Err(Error::config("head", needed));
         }

@@ -22,7 +22,7 @@ use std::ops::Add;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use config::{DensityKind, GnsmConfig, Head};
+pub use config::{DensityKind, GnsmConfig, Head, NormKind, NormsConfig};
 
 use self::embed::{Embedder, Embedding, Point};
 use crate::columns::{Encoded, Layout, UNSEEN};
@@ -43,8 +43,6 @@ pub use norms::{NormsHead, NormsOfRows};
 const INITIAL_WEIGHTS: u64 = 3;
 /// Rows embedded at a time.
 const BLOCK: usize = 1024;
-/// Distinct rows that a density is fitted to, at the most.
-const DENSITY_ROWS: usize = 50_000;
 /// Held-out rows that are asked what the couplings explain, at the most.
 const ASKED_ROWS: usize = 1024;
 /// Cells of each of them that are hidden and asked about, at the most.
@@ -140,9 +138,7 @@ impl Gnsm {
                 FittedHead::Evidence(Box::new(EvidenceHead::fit(weigh, outer, rows, &doubts)?))
             }
             Head::Surprise => FittedHead::Surprise,
-            Head::Norms { density, .. } => {
-                FittedHead::Norms(Box::new(gnsm.fit_norms(density, training, validation, seed)?))
-            }
+            Head::Norms(norms) => FittedHead::Norms(Box::new(gnsm.fit_norms(&norms, training, validation, seed)?)),
         };
         Ok(gnsm)
     }
@@ -186,7 +182,7 @@ impl Gnsm {
     fn point(&self) -> Point {
         match self.config.head {
             Head::Evidence { .. } | Head::Surprise => Point::Centre,
-            Head::Norms { point, .. } => point,
+            Head::Norms(norms) => norms.point,
         }
     }
 
@@ -203,10 +199,10 @@ impl Gnsm {
     }
 
     /// Fits the density to the score norms of training and validation rows.
-    fn fit_norms(&self, kind: DensityKind, training: &Encoded, validation: &Encoded, seed: u64) -> Result<NormsHead> {
+    fn fit_norms(&self, config: &NormsConfig, training: &Encoded, validation: &Encoded, seed: u64) -> Result<NormsHead> {
         let (distinct, counts) = training.concat(validation).counted();
         // A stride keeps the order, and with it the mix, of the distinct rows.
-        let stride = distinct.n_rows().div_ceil(DENSITY_ROWS).max(1);
+        let stride = distinct.n_rows().div_ceil(config.most_rows).max(1);
         let kept: Vec<usize> = (0..distinct.n_rows()).step_by(stride).collect();
         let mut norms = NormsOfRows::new(self.levels.count(), self.layout.n_cells());
         for block in kept.chunks(BLOCK) {
@@ -215,7 +211,7 @@ impl Gnsm {
                 norms.add(embedding.row(row), counts[source]);
             }
         }
-        norms.fit(kind, seed)
+        norms.fit(config, seed)
     }
 
     /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them; patterns save the share `saving`.
@@ -371,8 +367,8 @@ impl Store for Gnsm {
                 FittedHead::Evidence(Box::new(EvidenceHead::read(evidence, outer, tensors)?))
             }
             (Head::Surprise, None, None, None) => FittedHead::Surprise,
-            (Head::Norms { .. }, None, Some(standardizer), Some(density)) => {
-                let shape = [levels.count(), layout.n_cells()];
+            (Head::Norms(norms), None, Some(standardizer), Some(density)) => {
+                let shape = ([levels.count(), layout.n_cells()], norms.norm);
                 FittedHead::Norms(Box::new(NormsHead::read((standardizer, density), &shape, tensors)?))
             }
             _ => return Err("the head and its density do not fit together".into()),
@@ -411,7 +407,7 @@ impl Detector for Gnsm {
         let embedder = self.embedder(Point::Centre);
         let inner = binned(self.bins.as_ref(), rows);
         // Only a posterior can be asked about a cell that is not shown.
-        let hidden = !matches!(self.config.head, Head::Norms { .. });
+        let hidden = !matches!(self.config.head, Head::Norms(_));
         let all = if hidden {
             self.expected_from_the_rest(&embedder, &inner, asked)
         } else {

@@ -29,7 +29,7 @@ pub struct TrainingConfig {
     pub learning_rate: f32,
     /// Learning rate at the end.
     pub final_learning_rate: f32,
-    /// Steps between validations.
+    /// Steps between validations; 0 means once in each epoch, after as many steps as it takes to go over the rows.
     pub validate_every: u64,
     /// Validations without improvement after which training stops; 0 means never.
     pub patience: u64,
@@ -71,7 +71,6 @@ impl TrainingConfig {
         };
         at_least_one("training.batch", self.batch as u64)?;
         at_least_one("training.steps", self.steps)?;
-        at_least_one("training.validate_every", self.validate_every)?;
         at_least_one("training.validation_rows", self.validation_rows as u64)?;
         if self.batch > 1 << 20 {
             return Err(Error::config("training.batch", "must be at most 1,048,576"));
@@ -98,6 +97,9 @@ impl TrainingConfig {
         if self.epochs > 0 {
             let enough = self.epochs.saturating_mul(n_rows as u64) / self.batch as u64;
             self.steps = self.steps.min(enough.max(FEWEST_STEPS));
+        }
+        if self.validate_every == 0 {
+            self.validate_every = (n_rows.div_ceil(self.batch) as u64).max(1);
         }
         self
     }

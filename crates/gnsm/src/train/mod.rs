@@ -43,6 +43,11 @@ pub trait Learner {
 
     /// The loss of the held-out rows under these weights, per row.
     fn validate(&mut self, parameters: &[f32]) -> f64;
+
+    /// Whether a loss that is no number ends training with the best weights so far, if there are any, instead of an error.
+    fn keeps_best_if_it_diverges(&self) -> bool {
+        false
+    }
 }
 
 /// A point of the training curve.
@@ -109,6 +114,8 @@ pub enum Ending {
     TimeLimit,
     /// The watcher asked for it.
     Interrupted,
+    /// A loss was no number, and the best weights so far were kept.
+    Diverged,
 }
 
 /// Everything a run in progress consists of.
@@ -194,6 +201,10 @@ fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: &mut Run
         let step = optimiser.step;
         let step_loss = learner.compute_gradient(step);
         if !step_loss.is_finite() {
+            if best.is_some() && learner.keeps_best_if_it_diverges() {
+                ending = Ending::Diverged;
+                break;
+            }
             return Err(diverged(step, "loss", step_loss));
         }
         learner.update(&mut optimiser, config.learning_rate_at(step));
@@ -212,6 +223,10 @@ fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: &mut Run
         if done.is_multiple_of(config.validate_every) || done == config.steps || stop.is_some() {
             let validation = learner.validate(&optimiser.average);
             if !validation.is_finite() {
+                if best.is_some() && learner.keeps_best_if_it_diverges() {
+                    ending = Ending::Diverged;
+                    break;
+                }
                 return Err(diverged(done, "validation loss", validation));
             }
             curve.push(CurvePoint { step: done, training: sum / steps_in_sum as f64, validation });

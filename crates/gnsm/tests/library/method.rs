@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io::Cursor;
 
-use gnsm::settings::{DensityKind, GnsmConfig, Head, Point};
+use gnsm::settings::{DensityKind, GnsmConfig, Head, NormKind, NormsConfig, Point};
 use gnsm::{Error, Method, Model, ReadOptions, Table, TableReader};
 
 /// `colour` decides `shape`; `size` is near 10 for squares, near 50 for the others, and sometimes missing.
@@ -31,7 +31,7 @@ fn table(text: &str) -> Table {
 fn small(head: Head) -> Method {
     let mut config = match head {
         Head::Evidence { .. } | Head::Surprise => GnsmConfig::fast(),
-        Head::Norms { .. } => GnsmConfig::fast().with_paper_head(),
+        Head::Norms(_) => GnsmConfig::fast().with_paper_head(),
     };
     config.head = head;
     config.levels.count = 5;
@@ -48,14 +48,23 @@ fn fitted(head: Head) -> Model {
 }
 
 const EVIDENCE: Head = Head::Evidence { weights: None };
-const PAPER: Head = Head::Norms { point: Point::Clean, density: DensityKind::Mixture };
-const HEADS: [Head; 5] = [
-    EVIDENCE,
-    Head::Surprise,
-    PAPER,
-    Head::Norms { point: Point::Centre, density: DensityKind::Kernel },
-    Head::Norms { point: Point::Centre, density: DensityKind::Neighbours },
-];
+
+fn norms(point: Point, norm: NormKind, density: DensityKind) -> Head {
+    let mut config = NormsConfig::paper();
+    (config.point, config.norm, config.density) = (point, norm, density);
+    Head::Norms(config)
+}
+
+fn heads() -> [Head; 6] {
+    [
+        EVIDENCE,
+        Head::Surprise,
+        norms(Point::Clean, NormKind::Squared, DensityKind::Mixture),
+        norms(Point::Clean, NormKind::Plain, DensityKind::Mixture),
+        norms(Point::Centre, NormKind::Squared, DensityKind::Kernel),
+        norms(Point::Centre, NormKind::Plain, DensityKind::Neighbours),
+    ]
+}
 
 #[test]
 fn odd_combinations_numbers_and_gaps_score_above_usual_rows_and_say_why() {
@@ -80,7 +89,7 @@ fn odd_combinations_numbers_and_gaps_score_above_usual_rows_and_say_why() {
 #[test]
 fn parts_and_base_sum_to_the_score_under_every_head() {
     let rows = table("colour,shape,size,weekday\nred,circle,11,mon\npink,circle,,tue\ngreen,circle,-1e300,sun\n");
-    for head in HEADS {
+    for head in heads() {
         let model = fitted(head);
         let scores = model.score(&rows).expect("scored");
         for (scored, explanation) in scores.iter().zip(model.explain(&rows, &[0, 1, 2], usize::MAX).expect("explained"))
@@ -96,7 +105,7 @@ fn parts_and_base_sum_to_the_score_under_every_head() {
 #[test]
 fn an_unseen_category_is_evidence_under_every_head() {
     let rows = table("colour,shape,size,weekday\nred,square,11,mon\nred,square,11,sunday\n");
-    for head in HEADS {
+    for head in heads() {
         let model = fitted(head);
         let explained = &model.explain(&rows, &[1], usize::MAX).expect("explained")[0];
         let reason = explained.reasons.iter().find(|reason| reason.column == "weekday").expect("a reason");
@@ -135,7 +144,7 @@ fn the_schema_guard_names_what_is_different() {
 fn a_model_file_gives_the_same_scores_and_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = table(&text(40));
-    for head in HEADS {
+    for head in heads() {
         let mut model = fitted(head);
         let path = folder.path().join("model.gnsm");
         model.save(&path).expect("saved");

@@ -16,7 +16,7 @@
 //! ∂J/∂γᵢₖ = (∂J/∂φₖ)/n + (mₖ·dᵢₖ + dᵢₖᵀ Gₖ dᵢₖ − tr(Gₖ (Σₖ − εI)))/sₖ.
 
 use crate::density::GaussianMixture;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::math::linalg::whitening;
 
 /// Latent rows with their memberships.
@@ -62,6 +62,10 @@ impl Members<'_> {
     /// The mixture, and its covariances without ε: [components, dimension, dimension].
     pub fn mixture(&self, regularisation: f64) -> Result<(GaussianMixture, Vec<f64>)> {
         let (d, sums) = (self.dimension, self.sums());
+        if sums.iter().any(|sum| sum.is_nan() || *sum <= 0.0) {
+            let advice = "set memberships = \"softmax\", or take another seed";
+            return Err(Error::fit("a component's memberships do not sum to more than 0", advice));
+        }
         let mut means = vec![0.0; self.components * d];
         for (z, memberships) in self.rows() {
             for ((mean, share), sum) in means.chunks_exact_mut(d).zip(memberships).zip(&sums) {

@@ -17,8 +17,13 @@
 //! - Memberships are (1 − δ)·softmax + δ/K with δ = 1e-6: a component that no row belongs to keeps the covariance of all rows.
 //! - The gradient is clipped to norm 1.
 //!
-//! The appendix has settings for each data set ([`DagmmConfig::paper`]). For probe and u2r it uses the estimation network's outputs without a softmax;
-//! they would not be memberships, and here there always is one.
+//! - Where the loss is no number before the first validation, training starts over with other weights, up to `restarts` times.
+//!   Where it is none later, the best weights so far are kept.
+//!
+//! The appendix has settings for each data set ([`DagmmConfig::paper`]). For probe and u2r it takes the estimation network's outputs for memberships,
+//! without a softmax ([`Memberships::Logits`]). Then nothing bounds the objective from below: outputs that are twice as large give the same means and
+//! covariances and a φ twice as large, so the energy falls by log 2. And where the outputs of a component sum to less than 0, it has no density, and
+//! the loss is no number. The score is the energy with φ divided by its sum, which changes all scores by the same amount.
 //!
 //! How numbers, missing values and reasons are handled stands in `deep.rs`. An unseen category adds log(n + 1) to the score, for n rows that
 //! never showed it.
@@ -29,7 +34,7 @@ mod latent;
 use serde::{Deserialize, Serialize};
 
 use super::deep::{self, DeepTraining, Inputs};
-use super::{check_row_count, put_mixture, take_mixture, unseen_surprise};
+use super::{PaperSet, check_row_count, put_mixture, take_mixture, unseen_surprise};
 use crate::columns::{Encoded, Layout};
 use crate::density::GaussianMixture;
 use crate::detectors::{Detector, Split};
@@ -42,6 +47,8 @@ use latent::{Comparison, Slopes};
 
 /// What every component has of every row, in all.
 const SHARED: f64 = 1e-6;
+/// How often training starts over under the paper's settings, which name no limit.
+const RESTARTS: u32 = 20;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,21 +71,22 @@ pub struct DagmmConfig {
     pub covariance: f64,
     /// What is added to variances, ε.
     pub regularisation: f64,
+    /// What the estimation network's outputs become.
+    pub memberships: Memberships,
+    /// How often training may start over with other weights because its loss was no number.
+    pub restarts: u32,
     /// The training loop.
     pub training: DeepTraining,
 }
 
-/// The data sets for which the paper's appendix has settings; u2r has those of probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaperSet {
-    /// All others.
-    Any,
-    /// Bank.
-    Bank,
-    /// Census.
-    Census,
-    /// Probe and U2R.
-    Probe,
+/// How the estimation network's outputs become memberships.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memberships {
+    /// By a softmax: they are positive and sum to 1.
+    Softmax,
+    /// They are taken as they are.
+    Logits,
 }
 
 impl Default for DagmmConfig {
@@ -92,6 +100,8 @@ impl Default for DagmmConfig {
             energy: 0.1,
             covariance: 0.005,
             regularisation: 1e-6,
+            memberships: Memberships::Softmax,
+            restarts: 0,
             training: DeepTraining {
                 batch: 512,
                 steps: 3000,
@@ -101,22 +111,26 @@ impl Default for DagmmConfig {
                 weight_decay: 1e-4,
                 validate_every: 100,
                 patience: 5,
+                validation_rows: deep::validation_rows(),
+                average: deep::average(),
             },
         }
     }
 }
 
 impl DagmmConfig {
-    /// The settings of the paper's appendix for one of its sets: a constant learning rate, and an end after ten epochs without improvement,
-    /// of 100 steps each.
+    /// The settings of the paper's appendix for one of its sets: a constant learning rate, and an end after ten epochs without improvement.
     pub fn paper(set: PaperSet) -> Self {
         let (layers, estimation, batch, learning_rate) = match set {
-            PaperSet::Any => ([1024, 512, 256], 128, 256, 1e-4),
+            PaperSet::Any | PaperSet::Cmc => ([1024, 512, 256], 128, 256, 1e-4),
             PaperSet::Bank => ([64, 32, 16], 10, 4096, 1e-5),
             PaperSet::Census => ([256, 128, 64], 10, 256, 1e-5),
             PaperSet::Probe => ([120, 60, 30], 10, 1024, 1e-5),
         };
-        let (code, components) = if set == PaperSet::Probe { (1, 4) } else { (2, 2) };
+        let (code, components, memberships) = match set {
+            PaperSet::Probe => (1, 4, Memberships::Logits),
+            _ => (2, 2, Memberships::Softmax),
+        };
         let training = DeepTraining {
             batch,
             steps: u64::MAX,
@@ -124,10 +138,13 @@ impl DagmmConfig {
             learning_rate,
             final_learning_rate: learning_rate,
             weight_decay: 0.0,
-            validate_every: 100,
+            validate_every: 0,
             patience: 10,
+            validation_rows: usize::MAX,
+            average: 0.0,
         };
-        Self { layers: layers.to_vec(), code, estimation, components, training, ..Self::default() }
+        let layers = layers.to_vec();
+        Self { layers, code, estimation, components, memberships, restarts: RESTARTS, training, ..Self::default() }
     }
 
     /// Checks the settings.
@@ -147,6 +164,9 @@ impl DagmmConfig {
                 return Err(Error::config(field, format!("{value} is not a weight")));
             }
         }
+        if self.restarts > 1000 {
+            return Err(Error::config("restarts", format!("{} is more than 1000", self.restarts)));
+        }
         if !(self.regularisation.is_finite() && self.regularisation > 0.0) {
             return Err(Error::config("regularisation", format!("{} is not a positive number", self.regularisation)));
         }
@@ -159,6 +179,7 @@ impl DagmmConfig {
 struct Compression {
     networks: [Perceptron; 3],
     weights: EnergyWeights,
+    memberships: Memberships,
 }
 
 impl Compression {
@@ -176,8 +197,9 @@ impl Compression {
         let encoder = Perceptron::new(width, &encoder, 0);
         let decoder = Perceptron::new(config.code, &decoder, encoder.range().end);
         let estimator = Perceptron::new(config.code + 2, &estimator, decoder.range().end);
-        let DagmmConfig { energy, covariance, regularisation, .. } = *config;
-        Self { networks: [encoder, decoder, estimator], weights: EnergyWeights { energy, covariance, regularisation } }
+        let DagmmConfig { energy, covariance, regularisation, memberships, .. } = *config;
+        let weights = EnergyWeights { energy, covariance, regularisation };
+        Self { networks: [encoder, decoder, estimator], weights, memberships }
     }
 
     fn code(&self) -> usize {
@@ -199,7 +221,11 @@ impl Compression {
         for row in results.chunks_exact(self.n_results()) {
             let (z, logits) = row[..row.len() - 1].split_at(self.dimension());
             latent.extend_from_slice(z);
-            memberships.extend(softmax(logits).map(|share| (1.0 - SHARED) * share + SHARED / logits.len() as f64));
+            let floor = SHARED / logits.len() as f64;
+            match self.memberships {
+                Memberships::Softmax => memberships.extend(softmax(logits).map(|share| (1.0 - SHARED) * share + floor)),
+                Memberships::Logits => memberships.extend_from_slice(logits),
+            }
         }
         (latent, memberships)
     }
@@ -312,11 +338,15 @@ impl Stack for Compression {
         {
             d[..dimension].copy_from_slice(d_z);
             let logits = &row[dimension..dimension + components];
+            d[n_results - 1] = share;
+            if self.memberships == Memberships::Logits {
+                d[dimension..dimension + components].copy_from_slice(d_shares);
+                continue;
+            }
             let mean: f64 = softmax(logits).zip(d_shares).map(|(share, d)| share * d).sum();
             for ((d, share), d_share) in d[dimension..].iter_mut().zip(softmax(logits)).zip(d_shares) {
                 *d = (1.0 - SHARED) * share * (d_share - mean);
             }
-            d[n_results - 1] = share;
         }
         objective + share * results.iter().skip(n_results - 1).step_by(n_results).sum::<f64>()
     }
@@ -355,17 +385,24 @@ impl Dagmm {
         check_rows(rows.map(Encoded::n_rows))?;
         let compression = Compression::new(config, layout.width());
         let inputs = Inputs::plain(layout);
-        let parameters = deep::initial_parameters(&compression, run.seed);
+        let seed = run.seed;
+        let start = |attempt: u32| deep::initial_parameters(&compression, seed, attempt.into());
+        let attempts = 1 + config.restarts;
+        let starts = (0..attempts).map(start);
         let loop_config = config.training.config();
         let Trained { parameters, curve, ending } =
-            deep::learn(&compression, parameters, &loop_config, &inputs, rows, run)?;
+            deep::learn(&compression, starts, &loop_config, &inputs, rows, run)?;
         let (mut latent, mut memberships) = (Vec::new(), Vec::new());
         deep::read_rows(&compression, &parameters, &inputs, training, |results| {
             let (block, block_memberships) = compression.members(results);
             latent.extend(block);
             memberships.extend(block_memberships);
         });
-        let (mixture, _) = compression.as_members(&latent, &memberships).mixture(config.regularisation)?;
+        let (mut mixture, _) = compression.as_members(&latent, &memberships).mixture(config.regularisation)?;
+        if config.memberships == Memberships::Logits {
+            let total: f64 = mixture.weights.iter().sum();
+            mixture.weights.iter_mut().for_each(|weight| *weight /= total);
+        }
         Ok(Self {
             config: config.clone(),
             mean: inputs.mean(training),

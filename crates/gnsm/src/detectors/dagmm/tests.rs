@@ -18,6 +18,8 @@ fn small() -> DagmmConfig {
         energy: 0.1,
         covariance: 0.005,
         regularisation: 1e-3,
+        memberships: Memberships::Softmax,
+        restarts: 0,
         training,
     }
 }
@@ -60,10 +62,18 @@ fn objective_energies_and_gradient_agree_with_pytorch() -> Result<()> {
 /// Through φ, μ, Σ and the softmax, for every number of every row.
 #[test]
 fn the_gradient_through_the_mixture_agrees_with_finite_differences() {
-    for (code, components) in [(1, 4), (2, 2), (3, 1)] {
-        let compression = Compression::new(&DagmmConfig { code, components, ..small() }, WIDTH);
+    use Memberships::{Logits, Softmax};
+    for (code, components, memberships) in
+        [(1, 4, Softmax), (2, 2, Softmax), (3, 1, Softmax), (1, 4, Logits), (2, 2, Logits)]
+    {
+        let compression = Compression::new(&DagmmConfig { code, components, memberships, ..small() }, WIDTH);
         let n = 9 * compression.n_results();
-        let results: Vec<f64> = (0..n).map(|i| (1.7 * i as f64 + 0.2).sin() + 0.3 * (0.31 * i as f64).cos()).collect();
+        let mut results: Vec<f64> =
+            (0..n).map(|i| (1.7 * i as f64 + 0.2).sin() + 0.3 * (0.31 * i as f64).cos()).collect();
+        for row in results.chunks_exact_mut(compression.n_results()) {
+            // Without a softmax, some are below 0, but not their sums.
+            row[code + 2..code + 2 + components].iter_mut().for_each(|logit| *logit += 1.0);
+        }
         let mut analytic = vec![0.0; n];
         let value = compression.loss(&results, &mut analytic);
         assert_eq!(value.to_bits(), compression.loss(&results, &mut []).to_bits());
@@ -133,24 +143,56 @@ fn an_empty_component_and_equal_rows_have_a_loss() {
 
 #[test]
 fn the_settings_of_the_paper_are_valid() -> Result<()> {
-    for set in [PaperSet::Any, PaperSet::Bank, PaperSet::Census, PaperSet::Probe] {
+    for set in [PaperSet::Any, PaperSet::Bank, PaperSet::Census, PaperSet::Cmc, PaperSet::Probe] {
         DagmmConfig::paper(set).validate()?;
     }
-    let probe = DagmmConfig::paper(PaperSet::Probe);
+    let probe = DagmmConfig::paper(PaperSet::named("u2r"));
     assert_eq!((probe.code, probe.components, probe.training.batch), (1, 4, 1024));
+    assert_eq!((probe.memberships, probe.training.validate_every, probe.training.patience), (Memberships::Logits, 0, 10));
+    assert_eq!(DagmmConfig::paper(PaperSet::named("solar")), DagmmConfig::paper(PaperSet::Any));
+    Ok(())
+}
+
+/// Rows of one number and two groups, of which the second repeats the first.
+fn repeating(n: usize) -> (Layout, Encoded) {
+    let codes = (0..n as u32).flat_map(|i| [i % 3, i % 3]).collect();
+    let numbers = (0..n).map(|i| ((i * 7 % 11) as f32 - 5.0) / 4.0).collect();
+    (Layout::new(1, vec![3, 3]), Encoded::new(n, codes, numbers))
+}
+
+fn plain_run(seed: u64) -> Run<'static> {
+    Run { seed, max_seconds: None, resume: None, save: None, watcher: Box::leak(Box::new(Silent)) }
+}
+
+/// Without a softmax, half of all first weights give a component less than nothing.
+#[test]
+fn a_loss_that_is_no_number_starts_training_over_and_later_keeps_the_best() -> Result<()> {
+    let (layout, rows) = repeating(200);
+    let held_out = rows.select(&(0..40).collect::<Vec<_>>());
+    let mut config = DagmmConfig { layers: vec![8], components: 2, memberships: Memberships::Logits, ..small() };
+    (config.training.steps, config.training.batch) = (40, 100);
+    (config.training.validate_every, config.training.patience) = (0, 0);
+    let fit = |config: &DagmmConfig, seed| Dagmm::fit(config, &layout, [&rows, &held_out], plain_run(seed));
+    let lost: Vec<u64> = (0..20).filter(|seed| fit(&config, *seed).is_err()).collect();
+    assert!((1..20).contains(&lost.len()), "{lost:?}");
+    config.restarts = 20;
+    for seed in 0..20 {
+        let fitted = fit(&config, seed)?;
+        assert!(matches!(fitted.ending(), Ending::Completed | Ending::Diverged), "{:?}", fitted.ending());
+        assert!(fitted.score(&rows).iter().all(|score| score.is_finite()));
+        // Two batches make an epoch.
+        assert_eq!(fitted.curve()[0].step, 2);
+    }
     Ok(())
 }
 
 /// The second column repeats the first in training; a row where it does not is odd.
 #[test]
 fn a_row_that_breaks_the_pattern_has_a_higher_energy_and_the_parts_say_where() -> Result<()> {
-    let layout = Layout::new(1, vec![3, 3]);
-    let codes = (0..300).flat_map(|i| [i % 3, i % 3]).collect();
-    let rows = Encoded::new(300, codes, (0..300).map(|i| ((i * 7 % 11) as f32 - 5.0) / 4.0).collect());
+    let (layout, rows) = repeating(300);
     let mut config = DagmmConfig { layers: vec![16, 8], ..DagmmConfig::default() };
     (config.training.steps, config.training.batch) = (600, 128);
-    let run = crate::train::Run { seed: 1, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
-    let fitted = Dagmm::fit(&config, &layout, [&rows, &rows.select(&(0..60).collect::<Vec<_>>())], run)?;
+    let fitted = Dagmm::fit(&config, &layout, [&rows, &rows.select(&(0..60).collect::<Vec<_>>())], plain_run(1))?;
     let queries = Encoded::new(3, vec![0, 0, 0, 2, 1, 1], vec![0.0, 0.0, 15.0]);
     let scores = fitted.score(&queries);
     assert!(scores[1] > scores[0] && scores[2] > scores[0], "{scores:?}");
