@@ -44,6 +44,13 @@ pub fn methods() -> Vec<Box<dyn MaskMethod>> {
     methods
 }
 
+/// The name of the device on which networks run, for people.
+pub fn device_name() -> String {
+    let text = format!("{:?}", device());
+    let name = text.strip_prefix("Device<").and_then(|rest| rest.strip_suffix('>')).unwrap_or(&text);
+    if name.starts_with("Flex") { "the CPU".into() } else { name.to_owned() }
+}
+
 /// Where networks run: a GPU if one was built in, otherwise the CPU. The variable `BURN_DEVICE` names another.
 fn device() -> Device {
     Device::default()

@@ -84,6 +84,34 @@ fn scores_survive_the_file_and_depend_on_nothing_else() {
     }
 }
 
+/// So a model that was fitted on a GPU is read on a CPU, and the other way round.
+#[test]
+fn a_model_file_names_no_device() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("masks.gnsm");
+    for method in small_methods() {
+        fit(&*method).save(&path).expect("written");
+        let bytes = std::fs::read(&path).expect("read");
+        let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+        let header = String::from_utf8(bytes[8..8 + length].to_vec()).expect("JSON").to_lowercase();
+        for word in ["device", "flex", "cpu", "gpu", "cuda", "metal", "vulkan", &gnsm_burn::device_name().to_lowercase()] {
+            assert!(!header.contains(word), "{}: {word}", method.name());
+        }
+        assert!(header.contains("\"dtype\":\"f32\""), "plain numbers: {header}");
+    }
+}
+
+/// Thirty masks leave three to learn tails from. Scores stay scores that a person can read.
+#[test]
+fn few_masks_do_not_make_scores_of_any_size() {
+    let samples = (0..30).map(|i| pair(i, 1 + (i % 2) as u8, 0)).collect();
+    let method = &small_methods()[0];
+    let options = MaskFitOptions::default();
+    let model = MaskModel::fit(samples, preparation(Some(SIDE as u32)), &**method, &options, &mut Silent);
+    let scores = model.expect("a model").detector().score(&queries());
+    assert!(scores.iter().all(|score| (0.0..200.0).contains(score)), "{scores:?}");
+}
+
 #[test]
 fn every_pixel_has_its_share_of_the_score() {
     for method in small_methods() {

@@ -110,9 +110,13 @@ pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
 /// A method's settings as JSON, with the digits a person would write.
 pub fn of_method(method: &Method) -> Result<Value> {
     let mut value = readable(method)?;
-    let mut settings = value["settings"].take();
+    Ok(without_limits(value["settings"].take()))
+}
+
+/// Settings in which no limit is a word.
+pub(crate) fn without_limits(mut settings: Value) -> Value {
     replace(&mut settings, &UNLIMITED.into(), &ALL.into());
-    Ok(settings)
+    settings
 }
 
 /// Settings as JSON. By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
@@ -136,8 +140,9 @@ fn replace(settings: &mut Value, old: &Value, new: &Value) {
 /// Settings with those of a TOML file in place of their own.
 pub(crate) fn with_changes_of<T: Serialize + DeserializeOwned>(settings: &T, path: &Path) -> Result<T> {
     let changed = |changes| -> Result<T> {
-        let mut value = readable(settings)?;
+        let mut value = without_limits(readable(settings)?);
         merge(&mut value, changes, "")?;
+        replace(&mut value, &ALL.into(), &UNLIMITED.into());
         Ok(serde_json::from_value(value)?)
     };
     changed(read_toml(path)?).with_context(|| path.display().to_string())

@@ -136,6 +136,8 @@ fn networks_from_a_fit_to_maps() {
         let run = fit(&folder, method, &more).succeeded();
         assert!(run.stderr.contains("6 steps of training, at most "), "{}", run.stderr);
         assert!(run.stderr.contains("training is complete after 6 steps"), "{}", run.stderr);
+        assert!(run.stderr.contains("the network runs on "), "{}", run.stderr);
+        assert!(run.stderr.contains("too few masks to calibrate well: with 4 held out"), "{}", run.stderr);
         assert!(!folder.path("m.gnsm.checkpoint").exists());
         assert!(score(&folder, &[]).failed().contains("looks at the images; give their folder with --images"));
         let run = score(&folder, &["--images", "images", "--maps", "maps"]).succeeded();

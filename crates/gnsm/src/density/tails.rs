@@ -6,7 +6,7 @@
 //! | law | what is far out | beyond what was counted |
 //! |---|---|---|
 //! | [`TwoSidedTail`] | small and large numbers | no farther than the last one |
-//! | [`ExponentialTail`] | large numbers | nats grow with the distance, from nine tenths of the numbers on |
+//! | [`ExponentialTail`] | large numbers | nats grow with the distance, from nine tenths of the numbers on; far out with its logarithm |
 //! | [`HeavyTail`] | large numbers | nats grow with the logarithm of the distance, from the largest number on |
 //! | [`BulkTail`] | the largest 2.5 % | nats grow with the distance; the rate comes from quantiles, which a few odd numbers do not move |
 
@@ -19,6 +19,10 @@ const SMALLEST_UNIT: f64 = 1e-12;
 
 /// The share of numbers below a [`BulkTail`].
 const BULK: f64 = 0.975;
+/// Numbers of the top tenth from which their mean excess is trusted.
+const ENOUGH: usize = 5;
+/// Nats by which an exponential tail grows with the distance, before it grows with the logarithm.
+const MOST_LINEAR: f64 = 100.0;
 
 /// Numbers in ascending order.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +80,9 @@ impl TwoSidedTail {
 }
 
 /// A tail of large numbers: by counting up to nine tenths of them; beyond, where there are too few to count, it is taken for
-/// exponential with the mean excess of those above.
+/// exponential with the mean excess of those above. Where these are few, the mean excess of the upper half stands in for it:
+/// that of an exponential law is the same wherever the tail starts. A hundred nats beyond the start, the tail becomes heavy, so
+/// that a scale which was learned from a handful of numbers cannot make a score of any size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExponentialTail(Ascending);
 
@@ -105,7 +111,22 @@ impl ExponentialTail {
             return ((n + 1) as f64 / (self.0.at_least(x) + 1) as f64).ln().min(start);
         }
         // What a damaged network cannot tell lies nowhere, and counts as where the tail starts.
-        start + (x - top[0]).max(0.0) / mean_excess(top).max(f64::EPSILON)
+        let distance = (x - top[0]).max(0.0) / self.unit(top);
+        start + distance.min(MOST_LINEAR) + (distance - MOST_LINEAR).max(0.0).ln_1p()
+    }
+
+    /// The distance of one nat beyond the first of the top tenth.
+    fn unit(&self, top: &[f64]) -> f64 {
+        let values = self.values();
+        let mut unit = mean_excess(top);
+        if top.len() < ENOUGH || unit <= SMALLEST_UNIT {
+            unit = unit.max(mean_excess(&values[values.len() / 2..]));
+        }
+        if unit > SMALLEST_UNIT {
+            return unit;
+        }
+        // Equal numbers have no scale but their size.
+        if top[0].abs() > SMALLEST_UNIT { top[0].abs() } else { 1.0 }
     }
 }
 
@@ -237,6 +258,20 @@ mod tests {
         let light = ExponentialTail::fit(exponential(2000)).expect("a tail");
         for value in [0.5, 2.0, 5.0, 9.0] {
             assert!((light.nats(value) - value).abs() < 0.05 * value, "{value}: {}", light.nats(value));
+        }
+    }
+
+    #[test]
+    fn few_or_equal_numbers_do_not_make_an_exponential_tail_steep() {
+        // Of three numbers the largest alone is the top tenth: its mean excess is 0. The upper half is 0.3 and 0.5.
+        let tail = ExponentialTail::fit(vec![0.5, 0.1, 0.3]).expect("a tail");
+        assert!((tail.nats(0.7) - (4f64.ln() + 2.0)).abs() < 1e-9, "{}", tail.nats(0.7));
+        let equal = ExponentialTail::fit(vec![0.25; 8]).expect("a tail");
+        assert!((equal.nats(0.5) - equal.nats(0.25) - 1.0).abs() < 1e-9);
+        for values in [vec![0.2], vec![0.0; 4], vec![0.3; 60], vec![0.1, 0.1 + 1e-13]] {
+            let tail = ExponentialTail::fit(values.clone()).expect("a tail");
+            assert!(tail.nats(1e6) < 200.0, "{values:?}: {}", tail.nats(1e6));
+            assert!(tail.nats(2e6) > tail.nats(1e6), "{values:?}");
         }
     }
 

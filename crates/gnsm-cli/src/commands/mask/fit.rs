@@ -3,17 +3,21 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use gnsm::Calibration;
 use gnsm::mask::{MaskFitOptions, MaskFolder, MaskModel, Preparation, read_list};
 use serde_json::json;
 
 use super::super::fit::{checkpoint_of, note_checkpoint, note_no_training, note_training, settle_checkpoint};
-use super::super::{create_file, refuse_same_file};
+use super::super::{create_file, p_value_above, refuse_same_file};
 use super::arguments::FitArguments;
-use super::{AT_A_TIME, Bar, Failures, Outcome, method};
+use super::{AT_A_TIME, Bar, Failures, Outcome, method, note_device};
 use crate::console::{Console, print_json};
 use crate::display::{bytes, count, plural, seconds};
 use crate::interrupt;
 use crate::progress::FitWatcher;
+
+/// The smallest p-value that a model should be able to give.
+const RAREST: f64 = 0.05;
 
 /// Runs it.
 pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
@@ -59,6 +63,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
 
     let mut watcher = FitWatcher::new(console);
     if method.training().is_some() {
+        note_device(console);
         watcher.announce();
     } else {
         note_no_training(console, method.name(), options.max_seconds, options.resume);
@@ -83,6 +88,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
         count(validation),
         count(calibration),
     ));
+    warn_of_few_masks(console, validation, model.calibration());
     let size = std::fs::metadata(path).map_or(0, |found| found.len());
     let taken = start.elapsed().as_secs_f64();
     console.note(format_args!("wrote {} ({}) in {}", path.display(), bytes(size), seconds(taken)));
@@ -102,4 +108,19 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
         }))?;
     }
     Ok(Outcome::of_training(model.detector().training().map(|(_, ending)| ending), arguments.max_seconds))
+}
+
+/// Says so where too few masks were held out to tell how odd a mask is.
+fn warn_of_few_masks(console: Console, validation: u64, calibration: &Calibration) {
+    let smallest = calibration.smallest_p();
+    if smallest > RAREST {
+        let needed = 10.0 * (1.0 / RAREST - 1.0);
+        console.warn(format_args!(
+            "these are too few masks to calibrate well: with {} held out for it, p-values go down to {} at best, and {} more \
+             tell how far out a score lies; take scores for a ranking only, or give {needed:.0} masks or more",
+            count(calibration.rows()),
+            p_value_above(smallest),
+            count(validation),
+        ));
+    }
 }

@@ -15,7 +15,7 @@ use crate::settings;
 pub fn run(arguments: &InspectArguments, model: &MaskModel) -> Result<Outcome> {
     let file = arguments.model.display().to_string();
     let size = std::fs::metadata(&arguments.model).with_context(|| file.clone())?.len();
-    let settings = settings::readable(&model.detector().settings())?;
+    let settings = settings::without_limits(settings::readable(&model.detector().settings())?);
     if arguments.json {
         print_json(&as_json(&file, size, model, &settings))?;
     } else {

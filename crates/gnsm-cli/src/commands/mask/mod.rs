@@ -60,6 +60,11 @@ fn method(arguments: &FitArguments) -> Result<Box<dyn MaskMethod>> {
     Ok(method)
 }
 
+/// Says where the network runs. A model file does not: it is the same for all devices.
+fn note_device(console: Console) {
+    console.note(format_args!("the network runs on {}", networks::device_name()));
+}
+
 /// The images of a list that could not be used: each is named, and the others go on.
 struct Failures {
     console: Console,

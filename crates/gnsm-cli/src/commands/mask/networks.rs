@@ -1,6 +1,6 @@
 //! The methods for masks: with the feature `masks` those that have a network, and in any case those that have none.
 
-pub use built::{gnsm, methods, paper_head};
+pub use built::{device_name, gnsm, methods, paper_head};
 
 #[cfg(feature = "masks")]
 mod built {
@@ -10,7 +10,7 @@ mod built {
 
     use super::super::arguments::{MaskHeadName, MaskPreset};
 
-    pub use gnsm_burn::methods;
+    pub use gnsm_burn::{device_name, methods};
 
     /// gnsm with a preset and a head.
     #[expect(clippy::unnecessary_wraps, reason = "without the feature there is none")]
@@ -41,6 +41,11 @@ mod built {
     use super::super::arguments::{MaskHeadName, MaskPreset};
 
     pub use gnsm::mask::references as methods;
+
+    /// There are no networks, and nothing runs anywhere else.
+    pub fn device_name() -> String {
+        "the CPU".into()
+    }
 
     /// There is none.
     pub fn gnsm(_: Option<MaskPreset>, _: Option<MaskHeadName>) -> Result<Box<dyn MaskMethod>> {

@@ -12,7 +12,7 @@ use gnsm::{Calibration, Error, FdrCounter, Rule, Scored};
 use super::super::{p_value_above, refuse_same_file};
 use super::arguments::{FolderArguments, ScoreArguments};
 use super::overlay::overlay;
-use super::{AT_A_TIME, Bar, Failures, Outcome, networks};
+use super::{AT_A_TIME, Bar, Failures, Outcome, networks, note_device};
 use crate::console::Console;
 use crate::display::{count, plural};
 use crate::interrupt;
@@ -28,6 +28,9 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     let model = MaskModel::load(&arguments.model, networks::methods())?;
     if needs_images(&model) && arguments.folder.images.is_none() {
         bail!("{} looks at the images; give their folder with --images", model.method());
+    }
+    if model.detector().training().is_some() {
+        note_device(console);
     }
     let mut maps = arguments.maps.as_deref().map(|folder| Maps::new(folder, &arguments.folder)).transpose()?;
     warn_of_small_contamination(console, model.calibration(), rule);
