@@ -24,9 +24,11 @@ fn main() {
 
 fn seconds(classes: usize, steps: u64) -> f64 {
     let cells = SIDE * SIDE;
-    let sample = |i: usize| Sample {
-        mask: Grid::new([SIDE; 2], (0..cells).map(|j| ((i + j / 200) % classes) as u8).collect()).expect("a grid"),
-        image: Grid::new([SIDE; 2], (0..cells).map(|j| [(i * 7 + j) as u8; 3]).collect()),
+    let sample = |i: usize| {
+        vec![Sample {
+            mask: Grid::new([SIDE; 2], (0..cells).map(|j| ((i + j / 200) % classes) as u8).collect()).expect("a grid"),
+            image: Grid::new([SIDE; 2], (0..cells).map(|j| [(i * 7 + j) as u8; 3]).collect()),
+        }]
     };
     let mut config = MaskGnsmConfig::fast();
     (config.training.steps, config.training.validate_every) = (steps, steps);

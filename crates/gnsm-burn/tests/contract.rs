@@ -48,7 +48,7 @@ fn preparation(size: Option<u32>) -> Preparation {
 }
 
 fn fit(method: &dyn MaskMethod) -> MaskModel {
-    let samples = (0..60).map(|i| pair(i, 1 + (i % 2) as u8, 0)).collect();
+    let samples = (0..60).map(|i| vec![pair(i, 1 + (i % 2) as u8, 0)]).collect();
     let mut options = MaskFitOptions::default();
     options.seed = 7;
     MaskModel::fit(samples, preparation(Some(SIDE as u32)), method, &options, &mut Silent).expect("a model")
@@ -94,7 +94,9 @@ fn a_model_file_names_no_device() {
         let bytes = std::fs::read(&path).expect("read");
         let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
         let header = String::from_utf8(bytes[8..8 + length].to_vec()).expect("JSON").to_lowercase();
-        for word in ["device", "flex", "cpu", "gpu", "cuda", "metal", "vulkan", &gnsm_burn::device_name().to_lowercase()] {
+        for word in
+            ["device", "flex", "cpu", "gpu", "cuda", "metal", "vulkan", &gnsm_burn::device_name().to_lowercase()]
+        {
             assert!(!header.contains(word), "{}: {word}", method.name());
         }
         assert!(header.contains("\"dtype\":\"f32\""), "plain numbers: {header}");
@@ -104,7 +106,7 @@ fn a_model_file_names_no_device() {
 /// Thirty masks leave three to learn tails from. Scores stay scores that a person can read.
 #[test]
 fn few_masks_do_not_make_scores_of_any_size() {
-    let samples = (0..30).map(|i| pair(i, 1 + (i % 2) as u8, 0)).collect();
+    let samples = (0..30).map(|i| vec![pair(i, 1 + (i % 2) as u8, 0)]).collect();
     let method = &small_methods()[0];
     let options = MaskFitOptions::default();
     let model = MaskModel::fit(samples, preparation(Some(SIDE as u32)), &**method, &options, &mut Silent);
@@ -152,6 +154,7 @@ fn what_cannot_be_fitted_is_said() {
     let refuse = |samples: Vec<Sample>, size: Option<u32>, method: &dyn MaskMethod| {
         let preparation = preparation(size);
         let options = MaskFitOptions::default();
+        let samples = samples.into_iter().map(|sample| vec![sample]).collect();
         MaskModel::fit(samples, preparation, method, &options, &mut Silent).map(drop).expect_err("refused").to_string()
     };
     for method in small_methods() {

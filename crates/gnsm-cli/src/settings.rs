@@ -227,7 +227,10 @@ mod tests {
             [(PaperSet::Any, 2048, 1_000_000), (PaperSet::Bank, 2048, 2_000_000), (PaperSet::Cmc, 512, 600_000)]
         {
             let settings = paper(set)?;
-            assert_eq!((&settings["training"]["batch"], &settings["training"]["steps"]), (&batch.into(), &steps.into()));
+            assert_eq!(
+                (&settings["training"]["batch"], &settings["training"]["steps"]),
+                (&batch.into(), &steps.into())
+            );
             let head = &settings["head"];
             assert_eq!([&head["most_rows"], &head["most_compared"], &head["criterion"]], ["all", "all", "mean"]);
         }
@@ -235,7 +238,10 @@ mod tests {
             assert_eq!(of_method(&method)?["training"]["validation_rows"], "all");
         }
         // The head of the preset stays as it is when it is asked for by name.
-        assert_eq!(with_head(GnsmConfig::paper(PaperSet::Any), Some(HeadName::Norms)), GnsmConfig::paper(PaperSet::Any));
+        assert_eq!(
+            with_head(GnsmConfig::paper(PaperSet::Any), Some(HeadName::Norms)),
+            GnsmConfig::paper(PaperSet::Any)
+        );
         Ok(())
     }
 

@@ -161,6 +161,76 @@ fn networks_from_a_fit_to_maps() {
     }
 }
 
+/// A NIfTI file of bytes, axes x, y, z, with voxels that are 1, 1 and 2.5 apart.
+fn write_volume(path: &Path, [x, y, z]: [usize; 3], voxels: impl Fn([usize; 3]) -> u8) {
+    let mut file = vec![0u8; 352];
+    let mut put = |at: usize, field: &[u8]| file[at..at + field.len()].copy_from_slice(field);
+    put(0, &348i32.to_le_bytes());
+    for (axis, length) in [3, x, y, z].into_iter().enumerate() {
+        put(40 + 2 * axis, &(length as i16).to_le_bytes());
+    }
+    put(70, &2i16.to_le_bytes());
+    put(72, &8i16.to_le_bytes());
+    for (axis, distance) in [1f32, 1.0, 2.5].into_iter().enumerate() {
+        put(80 + 4 * axis, &distance.to_le_bytes());
+    }
+    put(108, &352f32.to_le_bytes());
+    put(344, b"n+1\0");
+    file.extend((0..x * y * z).map(|i| voxels([i % x, i / x % y, i / (x * y)])));
+    std::fs::write(path, file).expect("written");
+}
+
+#[test]
+fn volumes_have_one_verdict_and_a_map() {
+    let folder = Folder::new();
+    for kind in ["truth", "pred", "images"] {
+        std::fs::create_dir(folder.path(kind)).expect("a folder");
+    }
+    let mut list = String::new();
+    for i in 0..20 {
+        let name = format!("v{i:02}");
+        let cube = |side: usize| move |place: [usize; 3]| u8::from(place.iter().all(|at| *at < side));
+        write_volume(&folder.path(&format!("truth/{name}.nii")), [8, 8, 4], cube(3 + i % 2));
+        // The third slice of one prediction is full.
+        let broken = |place: [usize; 3]| if i == 5 && place[2] == 2 { 1 } else { cube(3 + i % 2)(place) };
+        write_volume(&folder.path(&format!("pred/{name}.nii")), [8, 8, 4], broken);
+        write_volume(&folder.path(&format!("images/{name}.nii")), [8, 8, 4], |[x, y, z]| (9 * x + 7 * y + i + z) as u8);
+        list += &(name + "\n");
+    }
+    folder.write("list.txt", list);
+    fit(&folder, "foreground-share", &[]).succeeded();
+    let csv = score(&folder, &[]).succeeded().stdout;
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("id,score,p_value,anomaly,slice", 21));
+    assert!(lines[6].starts_with("v05,") && lines[6].ends_with(",2"), "{}", lines[6]);
+
+    let table = metrics(&folder, &[]).succeeded().stdout;
+    let good: Vec<&str> = table.lines().nth(1).expect("a line").split(',').collect();
+    assert_eq!((good[0], good[1], good[5]), ("v00", "1", "0"), "{table}");
+    // The full slice reaches up to four voxels beyond the cube on two sides.
+    let bad: Vec<f64> =
+        table.lines().nth(6).expect("a line").split(',').skip(1).map(|text| text.parse().expect("a number")).collect();
+    assert!(bad[0] < 1.0 && bad[5] > 2.5, "{bad:?}");
+
+    folder.write(
+        "gnsm.toml",
+        format!("{TINY}network = {{ channels = 4, multipliers = [1, 2], blocks = 1, fold = 1 }}\n"),
+    );
+    fit(&folder, "gnsm", &["--images", "images", "--config", "gnsm.toml"]).succeeded();
+    let run = score(&folder, &["--images", "images", "--maps", "maps"]).succeeded();
+    assert_eq!(run.stdout, score(&folder, &["--images", "images", "--threads", "1"]).succeeded().stdout);
+    let map = gnsm::mask::Volume::read(folder.path("maps/v05.nii.gz")).expect("a map");
+    assert_eq!((map.shape(), map.spacing()), ([4, 8, 8], [2.5, 1.0, 1.0]));
+
+    let whole = folder.read("pred/v03.nii");
+    folder.write("pred/v03.nii", &whole[..400]);
+    write_volume(&folder.path("images/v04.nii"), [8, 8, 3], |_| 1);
+    let run = score(&folder, &["--images", "images"]);
+    assert_eq!((run.code, run.stdout.lines().count()), (Some(2), 19), "{}", run.stderr);
+    assert!(run.stderr.contains("pred/v03.nii: has 48 of 256 bytes of numbers; "), "{}", run.stderr);
+    assert!(run.stderr.contains("pred/v04.nii: has 8 × 8 × 4 voxels, its image 8 × 8 × 3; "), "{}", run.stderr);
+}
+
 #[test]
 fn one_bad_image_does_not_lose_the_others() {
     let folder = masks();

@@ -2,7 +2,7 @@
 //!
 //! A mask gives every pixel a class; class 0 is the background. It goes through these modules, in this order:
 //!
-//! 1. `list`, `read`: the names of a list, and the mask and image of each.
+//! 1. `list`, `read`, `nifti`: the names of a list, and the mask and image of each, pictures or volumes.
 //! 2. `grid`: labels on a grid of any small dimension. `distance`, `components`: what is computed on it.
 //! 3. `quality`: Dice, surface distances and the like, where the truth is known.
 //! 4. `sample`: a mask as detectors see it. `detector`: what a detector of odd masks can do, and the list of those that
@@ -14,11 +14,13 @@
 //! as in the paper's code. Predictions have no void pixels, so a detector that saw them in training would find their
 //! absence odd. `quality` says what they are to the metrics.
 //!
-//! Everything but the readers is written for any number of axes. So volumes need a reader and nothing else.
+//! **Volumes.** Metrics are computed in three dimensions, with the distances between voxels. A detector sees the slices of a
+//! volume one by one. A volume is as odd as its oddest slice, and it is learned from, held out and calibrated as a whole.
 
 mod grid;
 mod list;
 mod read;
+mod nifti;
 mod distance;
 mod components;
 mod quality;
@@ -31,15 +33,19 @@ mod ranking;
 
 pub use components::largest_components;
 pub use detector::{MaskDetector, MaskMethod, Setup, method_named, references};
-pub use distance::squared_distances;
+pub use distance::{spaced_distances, squared_distances};
 pub use foreground_share::ForegroundShare;
 pub use grid::{Grid, Image, Mask};
 pub use largest_component::LargestComponent;
 pub use list::read_list;
-pub use model::{MaskFitOptions, MaskModel, MaskReport};
-pub use quality::{Distances, Quality, compare};
+pub use model::{MaskFitOptions, MaskModel, MaskReport, Verdict};
+pub use nifti::Volume;
+pub use quality::{Distances, Quality, compare, compare_spaced};
 pub use ranking::{Association, ImageTable, associate};
-pub use read::{MaskFolder, image_file, image_from_bytes, mask_from_bytes, png_of_image, read_image, read_mask};
+pub use read::{
+    MaskFolder, image_file, image_from_bytes, is_volume, mask_from_bytes, png_of_image, read_image, read_mask,
+    volume_file,
+};
 pub use sample::{Preparation, Sample};
 
 /// The label of void pixels unless told otherwise.

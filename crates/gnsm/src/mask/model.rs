@@ -54,6 +54,18 @@ pub struct MaskReport {
     pub seed: u64,
 }
 
+/// What a model says of a mask.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// The score and p-value: those of the oddest slice, where it is a volume.
+    pub scored: Scored,
+    /// Which slice that is, counted from 0.
+    pub oddest: usize,
+    /// How much of each slice's score is due to each of its pixels, at the size the model works with; nothing where the method cannot tell
+    /// or was not asked.
+    pub maps: Vec<Grid<f32, 2>>,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -65,12 +77,12 @@ struct Content {
 }
 
 impl MaskModel {
-    /// Learns from samples that were read with `preparation`.
+    /// Learns from samples that were read with `preparation`. Those of one volume stay together, and a volume is as odd as its oddest slice.
     ///
     /// A tenth is held out for what a method has to choose, another tenth to calibrate p-values. Where the preparation leaves the number of classes
     /// open, it is one more than the highest class of any sample.
     pub fn fit(
-        samples: Vec<Sample>,
+        samples: Vec<Vec<Sample>>,
         preparation: Preparation,
         method: &dyn MaskMethod,
         options: &MaskFitOptions,
@@ -84,7 +96,8 @@ impl MaskModel {
                 format!("give at least {FEWEST_ROWS}"),
             ));
         }
-        let highest = samples.iter().flat_map(|sample| sample.mask.cells()).copied().max().unwrap_or(BACKGROUND);
+        let cells = samples.iter().flatten().flat_map(|sample| sample.mask.cells());
+        let highest = cells.copied().max().unwrap_or(BACKGROUND);
         if highest == BACKGROUND {
             return Err(Error::fit(
                 "no mask has any foreground",
@@ -94,9 +107,12 @@ impl MaskModel {
         let classes = preparation.classes.unwrap_or(u32::from(highest) + 1).max(u32::from(highest) + 1);
         let preparation = Preparation { classes: Some(classes), ..preparation };
         let order = deal((0..samples.len()).collect(), seed);
-        let mut samples: Vec<Option<Sample>> = samples.into_iter().map(Some).collect();
+        let masks = [0, 1, 2].map(|part| order[part].len() as u64);
+        let mut samples: Vec<Option<Vec<Sample>>> = samples.into_iter().map(Some).collect();
         let [training, validation, calibration] =
-            order.map(|part| part.into_iter().filter_map(|index| samples[index].take()).collect::<Vec<Sample>>());
+            order.map(|part| part.into_iter().filter_map(|index| samples[index].take()).collect::<Vec<_>>());
+        let [training, validation] =
+            [training, validation].map(|part| part.into_iter().flatten().collect::<Vec<Sample>>());
         let setup = Setup { classes: classes as usize, size: preparation.size, seed };
         let run = Run { seed, max_seconds: options.max_seconds, resume: None, save: None, watcher };
         let checkpoint = options.checkpoint.as_deref().zip(method.training()).map(|(path, config)| Checkpoint {
@@ -106,46 +122,49 @@ impl MaskModel {
             optimiser: config.optimiser,
         });
         let detector = checkpoint::run(checkpoint, run, |run| method.fit(&training, &validation, &setup, run))?;
-        let scores = detector.score(&calibration);
-        let calibration_scores = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
-        let masks = [training, validation, calibration].map(|part| part.len() as u64);
+        let counts: Vec<usize> = calibration.iter().map(Vec::len).collect();
+        let slices: Vec<Sample> = calibration.into_iter().flatten().collect();
+        let mut scores = detector.score(&slices).into_iter();
+        let of_masks = counts.into_iter().map(|count| oddest(&scores.by_ref().take(count).collect::<Vec<f64>>()).1);
+        let calibration = Calibration::new(of_masks.map(|score| (score, 1)))?;
         let report = MaskReport { masks, seed };
-        Ok(Self { preparation, method: method.name(), detector, calibration: calibration_scores, report, hash: None })
+        Ok(Self { preparation, method: method.name(), detector, calibration, report, hash: None })
     }
 
     /// A score and p-value for each name, on all threads; each comes or fails by itself.
     pub fn score(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Scored>> {
-        self.for_each_name(folder, names, |samples| self.detector.score(samples), |score| self.scored(score))
+        let verdicts = self.judge(folder, names, false).into_iter();
+        verdicts.map(|verdict| verdict.map(|verdict| verdict.scored)).collect()
     }
 
-    /// [`Self::score`], and how much of the score is due to each pixel, at the size the model works with.
-    pub fn score_with_maps(
-        &self,
-        folder: &MaskFolder,
-        names: &[String],
-    ) -> Vec<Result<(Scored, Option<Grid<f32, 2>>)>> {
-        let scored = |(score, map)| (self.scored(score), map);
-        self.for_each_name(folder, names, |samples| self.detector.score_with_maps(samples), scored)
-    }
-
-    fn scored(&self, score: f64) -> Scored {
-        Scored { score, p_value: self.calibration.p_value(score) }
-    }
-
-    /// What becomes of each name whose sample can be read; `read` gives one thing for each sample.
-    fn for_each_name<T, R>(
-        &self,
-        folder: &MaskFolder,
-        names: &[String],
-        read: impl Fn(&[Sample]) -> Vec<T>,
-        become_of: impl Fn(T) -> R,
-    ) -> Vec<Result<R>> {
+    /// What there is to say of each name, with maps if they are asked for; each comes or fails by itself.
+    pub fn judge(&self, folder: &MaskFolder, names: &[String], with_maps: bool) -> Vec<Result<Verdict>> {
         let mut samples = Vec::new();
         let outcomes = self.preparation.read(folder, names).into_iter();
-        let outcomes: Vec<Result<()>> = outcomes.map(|sample| sample.map(|sample| samples.push(sample))).collect();
-        let mut found = read(&samples).into_iter().map(become_of);
-        let mut next = |()| found.next().ok_or_else(|| Error::fit("a mask has no score", "fit again"));
-        outcomes.into_iter().map(|outcome| outcome.and_then(&mut next)).collect()
+        let outcomes: Vec<Result<usize>> = outcomes
+            .map(|slices| {
+                slices.map(|slices| {
+                    let count = slices.len();
+                    samples.extend(slices);
+                    count
+                })
+            })
+            .collect();
+        let mut found = if with_maps {
+            self.detector.score_with_maps(&samples)
+        } else {
+            self.detector.score(&samples).into_iter().map(|score| (score, None)).collect()
+        }
+        .into_iter();
+        let mut verdict = |count| self.verdict(found.by_ref().take(count).collect());
+        outcomes.into_iter().map(|outcome| outcome.map(&mut verdict)).collect()
+    }
+
+    fn verdict(&self, slices: Vec<(f64, Option<Grid<f32, 2>>)>) -> Verdict {
+        let scores: Vec<f64> = slices.iter().map(|(score, _)| *score).collect();
+        let (oddest, score) = oddest(&scores);
+        let scored = Scored { score, p_value: self.calibration.p_value(score) };
+        Verdict { scored, oddest, maps: slices.into_iter().filter_map(|(_, map)| map).collect() }
     }
 
     /// Writes a model file, beside, then renamed.
@@ -238,6 +257,12 @@ fn fingerprint(method: &dyn MaskMethod, setup: &Setup, parts: &[&[Sample]]) -> S
         }
     }
     hasher.finalize().to_hex().to_string()
+}
+
+/// The place and the value of the largest of some scores, the first of them if it is not alone.
+fn oddest(scores: &[f64]) -> (usize, f64) {
+    let first = (0, scores.first().copied().unwrap_or(f64::NEG_INFINITY));
+    scores.iter().copied().enumerate().fold(first, |best, next| if next.1 > best.1 { next } else { best })
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! - Dice = 2 |T ∩ P| / (|T| + |P|), and IoU = |T ∩ P| / |T ∪ P|.
 //! - The *surface* of a set: its cells with a face neighbour outside of the set. What lies beyond the image's border is outside, so an
 //!   object that is cut off has a surface there, and an object of one cell is its own surface.
-//! - d(T→P): for each surface cell of T the Euclidean distance between its centre and that of the nearest surface cell of P, in cells.
+//! - d(T→P): for each surface cell of T the Euclidean distance between its centre and that of the nearest surface cell of P, in cells,
+//!   or in the unit of the distances between cells where those are given ([`compare_spaced`]).
 //! - MSD = the mean of d(T→P) and d(P→T) taken together, all surface cells counting the same.
 //! - HD95 = the larger of the 95th percentiles of d(T→P) and of d(P→T), interpolated between neighbours as NumPy does.
 //!
@@ -21,7 +22,7 @@
 //! - `dice_fg`, `msd_fg`, `hd95_fg`: the same of foreground against background, as if there were one class.
 
 use super::BACKGROUND;
-use super::distance::squared_distances;
+use super::distance::spaced_distances;
 use super::grid::{Grid, Size};
 use crate::error::{Error, Result};
 
@@ -106,6 +107,16 @@ impl Quality {
 
 /// The quality of a prediction; an error where it is not of the truth's size.
 pub fn compare<const D: usize>(truth: &Grid<u8, D>, prediction: &Grid<u8, D>, void: Option<u8>) -> Result<Quality> {
+    compare_spaced(truth, prediction, void, [1.0; D])
+}
+
+/// [`compare`] where neighbours along each axis lie `spacing` apart.
+pub fn compare_spaced<const D: usize>(
+    truth: &Grid<u8, D>,
+    prediction: &Grid<u8, D>,
+    void: Option<u8>,
+    spacing: [f64; D],
+) -> Result<Quality> {
     if truth.shape() != prediction.shape() {
         return Err(Error::schema(
             format!("the prediction has {} pixels and the truth {}", Size(prediction.shape()), Size(truth.shape())),
@@ -135,11 +146,11 @@ pub fn compare<const D: usize>(truth: &Grid<u8, D>, prediction: &Grid<u8, D>, vo
     let matched = classes.iter().filter(|class| counts[**class].is_common());
     let distances = matched.map(|class| {
         let of_class = |label: &u8| usize::from(*label) == *class;
-        surface_distances(&true_cells.map(of_class), &predicted_cells.map(of_class))
+        surface_distances(&true_cells.map(of_class), &predicted_cells.map(of_class), spacing)
     });
     let distances: Vec<Distances> = distances.collect::<Option<_>>().unwrap_or_default();
     let n_unmatched = classes.len() - distances.len();
-    let square: f64 = truth.shape().iter().map(|length| (*length as f64).powi(2)).sum();
+    let square: f64 = truth.shape().iter().zip(spacing).map(|(length, unit)| (*length as f64 * unit).powi(2)).sum();
     let diagonal = Distances { mean: square.sqrt(), hausdorff95: square.sqrt() };
     let penalised: Vec<Distances> =
         distances.iter().copied().chain(std::iter::repeat_n(diagonal, n_unmatched)).collect();
@@ -151,7 +162,7 @@ pub fn compare<const D: usize>(truth: &Grid<u8, D>, prediction: &Grid<u8, D>, vo
         pixacc: (judged > 0).then(|| right as f64 / judged as f64),
         common: mean_distances(&distances),
         penalised: mean_distances(&penalised).unwrap_or(Distances { mean: 0.0, hausdorff95: 0.0 }),
-        foreground: surface_distances(&true_cells.map(is_foreground), &predicted_cells.map(is_foreground)),
+        foreground: surface_distances(&true_cells.map(is_foreground), &predicted_cells.map(is_foreground), spacing),
         n_classes: classes.len(),
         n_unmatched,
     })
@@ -202,14 +213,14 @@ fn mean_distances(distances: &[Distances]) -> Option<Distances> {
 }
 
 /// The distances between the surfaces of two sets; `None` where one of them is empty.
-fn surface_distances<const D: usize>(a: &Grid<bool, D>, b: &Grid<bool, D>) -> Option<Distances> {
+fn surface_distances<const D: usize>(a: &Grid<bool, D>, b: &Grid<bool, D>, spacing: [f64; D]) -> Option<Distances> {
     let (a, b) = (surface(a), surface(b));
-    let (to_a, to_b) = (squared_distances(&a)?, squared_distances(&b)?);
+    let (to_a, to_b) = (spaced_distances(&a, spacing)?, spaced_distances(&b, spacing)?);
     let [forth, back] = [(&a, &to_b), (&b, &to_a)].map(|(from, squares)| {
         let pairs = from.cells().iter().zip(squares.cells());
-        let mut found: Vec<u64> = pairs.filter(|(on_surface, _)| **on_surface).map(|(_, square)| *square).collect();
-        found.sort_unstable();
-        found.into_iter().map(|square| (square as f64).sqrt()).collect::<Vec<f64>>()
+        let mut found: Vec<f64> = pairs.filter(|(on_surface, _)| **on_surface).map(|(_, square)| *square).collect();
+        found.sort_unstable_by(f64::total_cmp);
+        found.into_iter().map(f64::sqrt).collect::<Vec<f64>>()
     });
     let sum: f64 = forth.iter().chain(&back).sum();
     Some(Distances {

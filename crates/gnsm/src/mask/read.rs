@@ -1,4 +1,4 @@
-//! Reads masks and images from PNG and JPEG files.
+//! Reads masks and images from PNG and JPEG files, and finds out whether a name stands for a picture or a volume.
 //!
 //! The class of a pixel is the value in the file, not the colour that a palette shows for it. Masks are palette and
 //! grey PNGs of 1 to 8 bits; all others are refused by name. An image may be any PNG or JPEG. It becomes red, green and
@@ -13,6 +13,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::grid::{Grid, Image, Mask, Size};
+use super::nifti::Volume;
 use crate::error::{Error, Place, Result};
 
 /// The longest side of a picture; a damaged header can claim anything.
@@ -20,23 +21,50 @@ const LONGEST: usize = 1 << 14;
 /// The endings that an image may have, in the order in which they are looked for.
 const IMAGE_ENDINGS: [&str; 6] = ["jpg", "jpeg", "png", "JPG", "JPEG", "PNG"];
 
+/// The endings that a volume may have, in the order in which they are looked for.
+const VOLUME_ENDINGS: [&str; 2] = ["nii.gz", "nii"];
+
 /// Where the masks of a list are, and their images if they are to be looked at.
 #[derive(Debug, Clone, Default)]
 pub struct MaskFolder {
-    /// The folder with `NAME.png`.
+    /// The folder with `NAME.png`, `NAME.nii.gz` or `NAME.nii`.
     pub masks: PathBuf,
-    /// The folder with `NAME.jpg` or `NAME.png`.
+    /// The folder with `NAME.jpg` or `NAME.png`, or `NAME.nii.gz` or `NAME.nii`.
     pub images: Option<PathBuf>,
 }
 
 impl MaskFolder {
-    /// The file of a mask.
+    /// The file of a mask: a picture, or a volume if there is one of that name and no picture.
     pub fn file(&self, name: &str) -> PathBuf {
-        self.masks.join(format!("{name}.png"))
+        let picture = self.masks.join(format!("{name}.png"));
+        if picture.exists() { picture } else { volume_file(&self.masks, name).unwrap_or(picture) }
     }
 
-    /// The mask of that name, and its image if there is a folder for images; it must be of the same size.
-    pub fn read(&self, name: &str) -> Result<(Mask, Option<Image>)> {
+    /// The slices of the mask of that name, each with that of its image if there is a folder for images; a picture is one slice. The
+    /// image must be of the same size.
+    pub fn read(&self, name: &str) -> Result<Vec<(Mask, Option<Image>)>> {
+        if is_volume(&self.file(name)) { self.read_volume(name) } else { Ok(vec![self.read_picture(name)?]) }
+    }
+
+    fn read_volume(&self, name: &str) -> Result<Vec<(Mask, Option<Image>)>> {
+        let path = self.file(name);
+        let volume = Volume::read(&path)?;
+        let masks = volume.mask_slices(&path)?;
+        let Some(folder) = &self.images else { return Ok(masks.into_iter().map(|mask| (mask, None)).collect()) };
+        let image = volume_file(folder, name).ok_or_else(|| {
+            let problem = "there is no such image, nor one that ends in .nii";
+            bad(&folder.join(format!("{name}.nii.gz")), problem, "look at the folder and the list")
+        })?;
+        let image = Volume::read(image)?;
+        if image.shape() != volume.shape() {
+            let sizes = [Size(volume.shape()), Size(image.shape())];
+            let problem = format!("has {} voxels, its image {}", sizes[0], sizes[1]);
+            return Err(bad(&path, problem, "give pairs of one size"));
+        }
+        Ok(masks.into_iter().zip(image.image_slices().into_iter().map(Some)).collect())
+    }
+
+    fn read_picture(&self, name: &str) -> Result<(Mask, Option<Image>)> {
         let mask = read_mask(self.file(name))?;
         let Some(folder) = &self.images else { return Ok((mask, None)) };
         let image = read_image(image_file(folder, name)?)?;
@@ -47,6 +75,18 @@ impl MaskFolder {
         }
         Ok((mask, Some(image)))
     }
+}
+
+/// The file of a volume of that name, if there is one.
+pub fn volume_file(folder: impl AsRef<Path>, name: &str) -> Option<PathBuf> {
+    let mut candidates = VOLUME_ENDINGS.iter().map(|ending| folder.as_ref().join(format!("{name}.{ending}")));
+    candidates.find(|path| path.is_file())
+}
+
+/// Whether a file is a volume, by its name.
+pub fn is_volume(path: &Path) -> bool {
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    VOLUME_ENDINGS.iter().any(|ending| name.ends_with(&format!(".{ending}")))
 }
 
 /// The file of an image, by any of the endings that one may have.

@@ -1,5 +1,7 @@
 //! A mask as a detector sees it: void is background, every class is one of K, and the size is the model's.
 
+use std::path::Path;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -52,13 +54,17 @@ impl Preparation {
         Ok(())
     }
 
-    /// Reads the samples of these names, on all threads; each comes or fails by itself.
-    pub fn read(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Sample>> {
-        names.par_iter().map(|name| self.sample(folder, name)).collect()
+    /// Reads the samples of these names, on all threads; each name comes or fails by itself. A picture has one, a volume one for each
+    /// slice.
+    pub fn read(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Vec<Sample>>> {
+        let read = |name: &String| -> Result<Vec<Sample>> {
+            let pairs = folder.read(name)?.into_iter();
+            pairs.map(|(mask, image)| self.sample(mask, image, &folder.file(name))).collect()
+        };
+        names.par_iter().map(read).collect()
     }
 
-    fn sample(&self, folder: &MaskFolder, name: &str) -> Result<Sample> {
-        let (mut mask, mut image) = folder.read(name)?;
+    fn sample(&self, mut mask: Mask, mut image: Option<Image>, file: &Path) -> Result<Sample> {
         for label in mask.cells_mut() {
             if Some(*label) == self.void {
                 *label = BACKGROUND;
@@ -68,7 +74,7 @@ impl Preparation {
         if let Some(classes) = self.classes
             && u32::from(highest) >= classes
         {
-            let place = Place { file: folder.file(name).display().to_string(), ..Place::default() };
+            let place = Place { file: file.display().to_string(), ..Place::default() };
             let problem = format!("holds class {highest}, and classes are 0 to {}", classes - 1);
             return Err(Error::data(place, problem, "mend the mask, or fit with more --classes"));
         }

@@ -199,7 +199,13 @@ impl Gnsm {
     }
 
     /// Fits the density to the score norms of training and validation rows.
-    fn fit_norms(&self, config: &NormsConfig, training: &Encoded, validation: &Encoded, seed: u64) -> Result<NormsHead> {
+    fn fit_norms(
+        &self,
+        config: &NormsConfig,
+        training: &Encoded,
+        validation: &Encoded,
+        seed: u64,
+    ) -> Result<NormsHead> {
         let (distinct, counts) = training.concat(validation).counted();
         // A stride keeps the order, and with it the mix, of the distinct rows.
         let stride = distinct.n_rows().div_ceil(config.most_rows).max(1);

@@ -7,8 +7,7 @@
 
 use super::{DensityKind, NormKind, NormsConfig};
 use crate::density::{
-    Density, GaussianMixture, KernelDensity, MixtureConfig, NearestNeighbours, Rows, SelectionConfig,
-    Standardizer,
+    Density, GaussianMixture, KernelDensity, MixtureConfig, NearestNeighbours, Rows, SelectionConfig, Standardizer,
 };
 use crate::error::Result;
 use crate::files::{Loaded, Store, Tensors};

@@ -1,6 +1,8 @@
 //! The metrics of masks against an independent implementation, on real masks.
 
-use gnsm::mask::{MaskFolder, Preparation, Quality, VOID, compare, image_file, read_image, read_list, read_mask};
+use gnsm::mask::{
+    MaskFolder, Preparation, Quality, Sample, VOID, compare, image_file, read_image, read_list, read_mask,
+};
 use gnsm::read_table;
 use rayon::prelude::*;
 
@@ -43,7 +45,8 @@ fn every_pair_is_read() {
         for list in ["train.txt", "val.txt"] {
             let names = read_list(folder.join(list)).expect("a list");
             for sample in preparation.read(&pairs, &names) {
-                assert_eq!(sample.expect("a pair").mask.shape(), [64, 64]);
+                let [sample] = <[Sample; 1]>::try_from(sample.expect("a pair")).expect("one slice");
+                assert_eq!(sample.mask.shape(), [64, 64]);
             }
         }
     }

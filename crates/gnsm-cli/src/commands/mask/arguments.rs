@@ -15,6 +15,8 @@ use crate::arguments::{RuleArguments, seconds};
 #[command(after_help = "\
 A list is a text file with one NAME per line. NAME.png is a mask. NAME.jpg or NAME.png is its image. A mask is a PNG with a \
 palette or with grey values of up to 8 bits. Its values are classes; 0 is the background.
+Masks and images may also be volumes: NAME.nii.gz or NAME.nii (NIfTI-1). Networks look at them slice by slice, along the third \
+axis. A volume has one verdict, that of its oddest slice.
 If an image cannot be used, an error names it and the others go on. The exit code is then 2.")]
 pub struct MaskArguments {
     /// What to do.
@@ -131,7 +133,8 @@ The output has these columns:
   id       the name of the image
   score    higher is odder
   p_value  the share of usual masks that are at least as odd
-  anomaly  1 if the mask is flagged, otherwise 0")]
+  anomaly  1 if the mask is flagged, otherwise 0
+  slice    the oddest slice of a volume, counted from 0; only if there are volumes")]
 pub struct ScoreArguments {
     /// A model that `gnsm mask fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
@@ -142,7 +145,7 @@ pub struct ScoreArguments {
     /// The csv file to write [default: standard output].
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Draw where each mask is odd, in red over its image, as DIR/NAME.png.
+    /// Draw where each mask is odd, in red over its image, as DIR/NAME.png; for a volume as numbers, as DIR/NAME.nii.gz.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub maps: Option<PathBuf>,
     /// What is flagged.
@@ -162,7 +165,8 @@ The output has these columns:
   msd_pen, hd95_pen         the same; a class that only one mask has costs the image's diagonal
   dice_fg, msd_fg, hd95_fg  the same for all foreground against the background
   n_classes, n_unmatched    how many classes there are; how many of them only one mask has
-Void pixels count as background. Pixels at the border of the image are part of a surface.")]
+Void pixels count as background. Pixels at the border of the image are part of a surface. Volumes are measured in three \
+dimensions, with the distances between voxels that their files give, so that msd and hd95 are in the file's unit (mm).")]
 pub struct MetricsArguments {
     /// The folder with the true masks.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use gnsm::Calibration;
-use gnsm::mask::{MaskFitOptions, MaskFolder, MaskModel, Preparation, read_list};
+use gnsm::mask::{MaskFitOptions, MaskFolder, MaskModel, Preparation, is_volume, read_list};
 use serde_json::json;
 
 use super::super::fit::{checkpoint_of, note_checkpoint, note_no_training, note_training, settle_checkpoint};
 use super::super::{create_file, p_value_above, refuse_same_file};
 use super::arguments::FitArguments;
-use super::{AT_A_TIME, Bar, Failures, Outcome, method, note_device};
+use super::{AT_A_TIME, Bar, Failures, Outcome, VOLUMES_AT_A_TIME, method, note_device};
 use crate::console::{Console, print_json};
 use crate::display::{bytes, count, plural, seconds};
 use crate::interrupt;
@@ -46,10 +46,11 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     let mut samples = Vec::new();
     let mut failures = Failures::new(console);
     let bar = Bar::new(console, names.len());
-    for part in names.chunks(AT_A_TIME) {
-        for sample in preparation.read(&folder, part) {
-            match sample {
-                Ok(sample) => samples.push(sample),
+    let at_a_time = if is_volume(&folder.file(&names[0])) { VOLUMES_AT_A_TIME } else { AT_A_TIME };
+    for part in names.chunks(at_a_time) {
+        for slices in preparation.read(&folder, part) {
+            match slices {
+                Ok(slices) => samples.push(slices),
                 Err(error) => failures.add(&error),
             }
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use gnsm::mask::{Quality, compare, read_list, read_mask};
+use gnsm::mask::{MaskFolder, Quality, Volume, compare, compare_spaced, is_volume, read_list, read_mask};
 use gnsm::{Error, Place};
 use rayon::prelude::*;
 
@@ -69,14 +69,34 @@ pub fn run(arguments: &MetricsArguments, console: Console) -> Result<Outcome> {
 }
 
 fn measure(arguments: &MetricsArguments, name: &str) -> gnsm::Result<Quality> {
-    let mask = |folder: &Path| read_mask(folder.join(format!("{name}.png")));
-    compare(&mask(&arguments.truth)?, &mask(&arguments.pred)?, arguments.void.0).map_err(|error| match error {
+    let file = |folder: &Path| MaskFolder { masks: folder.to_path_buf(), images: None }.file(name);
+    let (truth, prediction) = (file(&arguments.truth), file(&arguments.pred));
+    let quality = if is_volume(&truth) || is_volume(&prediction) {
+        measure_volume(&truth, &prediction, arguments.void.0)
+    } else {
+        compare(&read_mask(&truth)?, &read_mask(&prediction)?, arguments.void.0)
+    };
+    quality.map_err(|error| match error {
         Error::Schema { problem, advice } => {
-            let file = arguments.pred.join(format!("{name}.png")).display().to_string();
-            Error::data(Place { file, ..Place::default() }, problem, advice)
+            Error::data(Place { file: prediction.display().to_string(), ..Place::default() }, problem, advice)
         }
         other => other,
     })
+}
+
+/// The quality of a volume, its distances in the unit of the file.
+fn measure_volume(truth: &Path, prediction: &Path, void: Option<u8>) -> gnsm::Result<Quality> {
+    let (true_volume, predicted) = (Volume::read(truth)?, Volume::read(prediction)?);
+    let spacing = true_volume.spacing();
+    let differ = |(a, b): (f64, f64)| (a - b).abs() > 1e-3 * a;
+    if true_volume.shape() == predicted.shape() && spacing.into_iter().zip(predicted.spacing()).any(differ) {
+        let [z, y, x] = spacing;
+        let [other_z, other_y, other_x] = predicted.spacing();
+        let problem =
+            format!("its voxels are {other_x} × {other_y} × {other_z} apart, those of the truth {x} × {y} × {z}");
+        return Err(Error::schema(problem, "give volumes on one grid"));
+    }
+    compare_spaced(&true_volume.classes(truth)?, &predicted.classes(prediction)?, void, spacing)
 }
 
 fn table(measured: &[(&str, Quality)]) -> String {

@@ -26,6 +26,8 @@ use arguments::{FitArguments, MaskArguments, MaskCommand};
 
 /// Images that are read and scored at a time.
 const AT_A_TIME: usize = 64;
+/// Volumes that are read and scored at a time.
+const VOLUMES_AT_A_TIME: usize = 2;
 /// Images that could not be used and are named, at the most.
 const NAMED_FAILURES: usize = 20;
 

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use gnsm::internals::files::AtomicFile;
-use gnsm::mask::{Grid, MaskFolder, MaskModel, image_file, png_of_image, read_image, read_list};
+use gnsm::mask::{Grid, MaskFolder, MaskModel, Volume, image_file, is_volume, png_of_image, read_image, read_list};
 use gnsm::{Calibration, Error, FdrCounter, Rule, Scored};
 
 use super::super::{p_value_above, refuse_same_file};
 use super::arguments::{FolderArguments, ScoreArguments};
 use super::overlay::overlay;
-use super::{AT_A_TIME, Bar, Failures, Outcome, networks, note_device};
+use super::{AT_A_TIME, Bar, Failures, Outcome, VOLUMES_AT_A_TIME, networks, note_device};
 use crate::console::Console;
 use crate::display::{count, plural};
 use crate::interrupt;
@@ -39,20 +39,19 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     interrupt::stop_soon()?;
     let mut destination = Destination::create(output)?;
 
-    let mut scored: Vec<(&str, Scored)> = Vec::new();
+    let has_volumes = names.iter().any(|name| is_volume(&folder.file(name)));
+    let mut scored: Vec<(&str, Scored, usize)> = Vec::new();
     let mut failures = Failures::new(console);
     let bar = Bar::new(console, names.len());
-    for part in names.chunks(AT_A_TIME) {
-        let outcomes: Vec<_> = match &mut maps {
-            None => model.score(&folder, part),
-            Some(maps) => {
-                let read = model.score_with_maps(&folder, part).into_iter().zip(part);
-                read.map(|(outcome, name)| outcome.and_then(|found| maps.draw(name, found))).collect()
-            }
-        };
-        for (name, outcome) in part.iter().zip(outcomes) {
-            match outcome {
-                Ok(found) => scored.push((name, found)),
+    for part in names.chunks(if has_volumes { VOLUMES_AT_A_TIME } else { AT_A_TIME }) {
+        let verdicts = model.judge(&folder, part, maps.is_some());
+        for (name, verdict) in part.iter().zip(verdicts) {
+            let drawn = verdict.and_then(|verdict| {
+                maps.as_mut().map_or(Ok(()), |maps| maps.draw(name, &folder.file(name), &verdict.maps))?;
+                Ok(verdict)
+            });
+            match drawn {
+                Ok(verdict) => scored.push((name, verdict.scored, verdict.oddest)),
                 Err(error) => failures.add(&error),
             }
         }
@@ -73,7 +72,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     let cutoff = match rule {
         Rule::Fdr(level) => {
             let mut counter = FdrCounter::new(level)?;
-            for (_, found) in &scored {
+            for (_, found, _) in &scored {
                 counter.add(found.p_value);
             }
             counter.cutoff()
@@ -81,12 +80,13 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         _ => None,
     };
     let mut flagged = 0;
-    let mut text = String::from("id,score,p_value,anomaly\n");
-    for (name, Scored { score, p_value }) in &scored {
+    let mut text = format!("id,score,p_value,anomaly{}\n", if has_volumes { ",slice" } else { "" });
+    for (name, Scored { score, p_value }, slice) in &scored {
         let anomaly = rule.flags(*score, *p_value, cutoff);
         flagged += u64::from(anomaly);
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{},{score},{p_value},{}", csv_cell(name), u8::from(anomaly));
+        let _ = write!(text, "{},{score},{p_value},{}", csv_cell(name), u8::from(anomaly));
+        let _ = if has_volumes { writeln!(text, ",{slice}") } else { writeln!(text) };
     }
     let target = output.map_or_else(|| "standard output".into(), |path| path.display().to_string());
     destination.write_all(text.as_bytes()).with_context(|| target.clone())?;
@@ -122,17 +122,20 @@ impl<'a> Maps<'a> {
         Ok(Self { folder, images, drawn: 0 })
     }
 
-    /// Draws one; a mask whose method cannot tell gets none.
-    fn draw(&mut self, name: &str, (scored, map): (Scored, Option<Grid<f32, 2>>)) -> gnsm::Result<Scored> {
-        if let Some(map) = map {
-            let image = read_image(&image_file(self.images, name)?)?;
-            let path = self.folder.join(format!("{name}.png"));
-            let mut file = AtomicFile::create(&path)?;
-            file.write_all(&png_of_image(&overlay(&image, &map))?).map_err(|error| Error::io(&path, error))?;
-            file.finish()?;
-            self.drawn += 1;
-        }
-        Ok(scored)
+    /// Draws one; a mask whose method cannot tell gets none. A volume gets a volume of numbers in the same place of space.
+    fn draw(&mut self, name: &str, mask: &Path, maps: &[Grid<f32, 2>]) -> gnsm::Result<()> {
+        let Some(first) = maps.first() else { return Ok(()) };
+        let (ending, bytes) = if is_volume(mask) {
+            ("nii.gz", Volume::read(mask)?.with_map(maps)?)
+        } else {
+            ("png", png_of_image(&overlay(&read_image(&image_file(self.images, name)?)?, first))?)
+        };
+        let path = self.folder.join(format!("{name}.{ending}"));
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(&bytes).map_err(|error| Error::io(&path, error))?;
+        file.finish()?;
+        self.drawn += 1;
+        Ok(())
     }
 }
 

@@ -148,7 +148,10 @@ fn the_settings_of_the_paper_are_valid() -> Result<()> {
     }
     let probe = DagmmConfig::paper(PaperSet::named("u2r"));
     assert_eq!((probe.code, probe.components, probe.training.batch), (1, 4, 1024));
-    assert_eq!((probe.memberships, probe.training.validate_every, probe.training.patience), (Memberships::Logits, 0, 10));
+    assert_eq!(
+        (probe.memberships, probe.training.validate_every, probe.training.patience),
+        (Memberships::Logits, 0, 10)
+    );
     assert_eq!(DagmmConfig::paper(PaperSet::named("solar")), DagmmConfig::paper(PaperSet::Any));
     Ok(())
 }

@@ -13,15 +13,15 @@ fn square(class: u8, side: usize) -> Sample {
 }
 
 /// Squares of side 3 to 6 of class 1 and 2.
-fn squares(n: usize) -> Vec<Sample> {
-    (0..n).map(|i| square(1 + (i % 2) as u8, 3 + i * 7 % 4)).collect()
+fn squares(n: usize) -> Vec<Vec<Sample>> {
+    (0..n).map(|i| vec![square(1 + (i % 2) as u8, 3 + i * 7 % 4)]).collect()
 }
 
 fn options() -> MaskFitOptions {
     MaskFitOptions { seed: 3, ..MaskFitOptions::default() }
 }
 
-fn fit(method: &dyn MaskMethod, samples: Vec<Sample>) -> MaskModel {
+fn fit(method: &dyn MaskMethod, samples: Vec<Vec<Sample>>) -> MaskModel {
     MaskModel::fit(samples, Preparation::default(), method, &options(), &mut Silent).expect("a model")
 }
 
@@ -94,7 +94,7 @@ fn what_cannot_be_learned_from_is_refused() {
     };
     let any = Preparation::default();
     assert_eq!(refused(squares(19), any), "there are 19 masks to learn from; give at least 20");
-    assert!(refused(vec![square(1, 0); 30], any).starts_with("no mask has any foreground; "));
+    assert!(refused(vec![vec![square(1, 0)]; 30], any).starts_with("no mask has any foreground; "));
     assert_eq!(
         refused(squares(30), Preparation { classes: Some(1), ..any }),
         "setting `classes`: is 1, must lie between 2 and 256"
@@ -112,6 +112,18 @@ fn classes_are_counted_unless_given() {
     let model = MaskModel::fit(squares(30), more, &LargestComponent, &options(), &mut Silent).expect("a model");
     assert_eq!(model.preparation().classes, Some(21));
     assert_eq!(model.report().masks, [24, 3, 3]);
+}
+
+/// A volume of three slices is one mask: it is held out as a whole, and has the score of its oddest slice.
+#[test]
+fn a_volume_has_one_verdict() {
+    let volumes = (0..30).map(|i| [4, 5, 3 + i % 4].map(|side| square(1, side)).to_vec()).collect();
+    let model = fit(&ForegroundShare, volumes);
+    assert_eq!((model.report().masks, model.calibration().rows()), ([24, 3, 3], 3));
+    let verdict = model.verdict(vec![(0.5, None), (2.0, None), (2.0, None), (1.0, None)]);
+    assert_eq!((verdict.scored.score, verdict.oddest), (2.0, 1));
+    let alone = model.verdict(vec![(f64::NAN, None)]);
+    assert!(alone.scored.score.is_nan());
 }
 
 /// Nine masks with class 1 of 4, 9, …, 64 and 1 %; the tails count with one more.

@@ -240,3 +240,43 @@ proptest! {
         prop_assert_eq!(found.dice, compare(&prediction, &truth, None).expect("one size").dice);
     }
 }
+
+/// Values from `reference/volumes.py` in the benchmarks, medpy 0.5.2: voxels of 2.5 × 0.8 × 0.75, two balls, two boxes and a voxel.
+#[test]
+fn volumes_agree_with_medpy() {
+    let shape = [9usize, 12, 11];
+    let volume = |centre: [f64; 3], radius: [f64; 3], corner: [usize; 3], voxel: u8| {
+        let empty = Grid::new(shape, vec![0u8; shape.iter().product()]).expect("a grid");
+        let label = |index: usize| {
+            let place = [0, 1, 2].map(|axis| empty.position(index, axis));
+            let off = |axis: usize| ((place[axis] as f64 - centre[axis]) / radius[axis]).powi(2);
+            match index {
+                0 => voxel,
+                _ if place.iter().zip(corner).all(|(at, from)| *at >= from) => 2,
+                _ => u8::from(off(0) + off(1) + off(2) <= 1.0),
+            }
+        };
+        Grid::new(shape, (0..empty.cells().len()).map(label).collect()).expect("a grid")
+    };
+    let truth = volume([4.0, 5.0, 5.0], [3.0, 4.0, 4.0], [7, 9, 8], 0);
+    let prediction = volume([5.0, 6.0, 4.0], [3.0, 3.0, 4.0], [8, 8, 9], 3);
+    let quality = compare_spaced(&truth, &prediction, None, [2.5, 0.8, 0.75]).expect("one size");
+    let expected = [
+        Some(0.352_641_334_569_045_4),
+        Some(0.584_958_217_270_195),
+        None,
+        None,
+        Some(1.009_189_347_452_148_3),
+        Some(2.536_514_316_451_227_4),
+        Some(9.278_169_124_824_013),
+        Some(10.296_385_770_823_399),
+        Some(1.016_210_161_879_152_1),
+        Some(2.514_458_192_136_032),
+        Some(3.0),
+        Some(1.0),
+    ];
+    for ((name, value), expected) in Quality::NAMES.iter().zip(quality.values()).zip(expected) {
+        let Some(expected) = expected else { continue };
+        assert!(value.is_some_and(|value| (value - expected).abs() < 1e-12), "{name}: {value:?}, not {expected}");
+    }
+}
