@@ -24,6 +24,7 @@ Examples:
   gnsm explain claims.gnsm new.csv --row 17  show why row 17 has its score
   gnsm report claims.gnsm new.csv -o r.html  write a page that shows the odd rows
   gnsm drift claims.gnsm new.csv             show which columns are no longer as they were
+  gnsm sample claims.gnsm -n 99 -o made.csv  make new rows like those of the file
 
 FILE is a table: csv, tsv, jsonl, parquet, arrow, arff, xlsx or ods, by its content or its ending.
 It may be compressed (.gz, .zst, .xz) or the one file in a .zip or .tar. Several FILEs or a folder
@@ -65,6 +66,10 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Write a file with the cells replaced that are near certainly wrong, and list the changes.
     Repair(RepairArguments),
+    /// Make new rows like those that a model learned from.
+    Sample(Box<SampleArguments>),
+    /// Fill the missing cells of a file.
+    Impute(ImputeArguments),
     /// Write a page with the odd rows of a file, why they are odd, and how its columns fall.
     Report(Box<ReportArguments>),
     /// Show what is in a model: columns, settings, training, calibration.
@@ -294,6 +299,72 @@ pub struct RepairArguments {
     /// Print the changes as JSON.
     #[arg(long)]
     pub json: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub read: ReadArguments,
+}
+
+/// Arguments of `sample`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The rows have the columns of the table that was learned from, with its formats and as many missing cells. Each cell is drawn \
+given the others; numbers are drawn among the training values. Keys are fresh ones. Columns of free text and ignored ones are \
+empty. The label is no column of a model. Methods that can make rows: cells, gnsm. The same seed gives the same rows.
+
+Example: gnsm sample claims.gnsm -n 1000 -o made.csv --given country=Germany")]
+pub struct SampleArguments {
+    /// A model that `gnsm fit` wrote.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub model: PathBuf,
+    /// How many rows to make [default: as many as --like has].
+    #[arg(long, short = 'n', value_name = "N", required_unless_present = "like")]
+    pub rows: Option<u64>,
+    /// The file to write: .csv, .jsonl or .parquet.
+    #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// The seed for all draws.
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// Give all rows this cell, and draw the others to go with it. May be repeated.
+    #[arg(long, value_name = "COLUMN=VALUE")]
+    pub given: Vec<String>,
+    /// Keep the cells of this table, row by row, and draw those that are missing and the columns that it does not have. With more
+    /// rows than it has, it starts again.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub like: Option<PathBuf>,
+    /// How that table is read.
+    #[command(flatten)]
+    pub read: ReadArguments,
+}
+
+/// Arguments of `impute`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A cell that is there is never changed. A category becomes the most probable one, given the other cells of its row. A number \
+becomes the mean of what is expected, or the one value that is more likely than all others together. A date is filled if it \
+goes with another date of the row. Keys, free text and ignored columns stay as they are.
+
+With --draws, each row is written so many times, one after the other, with columns `row` and `draw` before the others. Methods \
+that can fill cells: cells, gnsm.")]
+pub struct ImputeArguments {
+    /// A model that `gnsm fit` wrote.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub model: PathBuf,
+    /// The table to fill: a file, several, or a folder; `-` is standard input.
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
+    /// The file to write: .csv, .jsonl or .parquet.
+    #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Fill with draws instead, so many times, for multiple imputation.
+    #[arg(long, value_name = "M")]
+    pub draws: Option<NonZeroUsize>,
+    /// The seed for draws.
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// Add a column for each one with filled cells: the probability of what was filled in. Of a number, that of the likeliest bin.
+    #[arg(long, conflicts_with = "draws")]
+    pub probabilities: bool,
     /// How the file is read.
     #[command(flatten)]
     pub read: ReadArguments,

@@ -25,7 +25,8 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use commands::{
-    Outcome, bench, columns, completions, demo, detect, drift, explain, fit, inspect, man, mask, repair, report, score,
+    Outcome, bench, columns, completions, demo, detect, drift, explain, fit, impute, inspect, man, mask, repair,
+    report, sample, score,
 };
 use console::Console;
 
@@ -73,6 +74,8 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Drift(arguments) => drift::run(&arguments, console),
         Command::Explain(arguments) => explain::run(&arguments, console),
         Command::Repair(arguments) => repair::run(&arguments, console),
+        Command::Sample(arguments) => sample::run(&arguments, console),
+        Command::Impute(arguments) => impute::run(&arguments, console),
         Command::Report(arguments) => report::run(&arguments, console),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mask(arguments) => mask::run(&arguments, console),

@@ -36,6 +36,7 @@
 //! - [`Method`] lists the methods, [`settings`] has what can be changed about them.
 //! - [`Rule`] turns scores into yes or no.
 //! - [`DriftCounter`] tells how a file differs from what a model learned, column by column.
+//! - [`Model::sample`] makes new rows, [`Model::impute`] fills missing cells.
 //! - [`mask`] is for segmentation masks, [`metrics`] for measuring how well a ranking finds anomalies.
 //! - [`cookbook`] has a recipe for each of these.
 
@@ -53,6 +54,7 @@ mod score_matching;
 mod method;
 mod decision;
 mod drift;
+mod generate;
 mod model;
 pub mod metrics;
 pub mod mask;
@@ -67,7 +69,7 @@ pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, 
 pub use drift::{Change, ColumnDrift, DriftCounter, DriftReport};
 pub use error::{Error, Place, Result};
 pub use method::Method;
-pub use model::{Model, ModelBuilder};
+pub use model::{Imputed, Model, ModelBuilder};
 pub use table::{
     Column, Dialect, Format, ReadOptions, Table, TableReader, TextCells, Values, read_table, read_table_with,
 };

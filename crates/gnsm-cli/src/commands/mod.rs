@@ -9,6 +9,8 @@ pub mod score;
 pub mod explain;
 pub mod cells;
 pub mod repair;
+pub mod sample;
+pub mod impute;
 pub mod report;
 pub mod inspect;
 pub mod mask;

@@ -125,7 +125,7 @@ impl Kept {
     }
 }
 
-fn type_of(column: &Column, types_may_change: bool) -> Type {
+pub(super) fn type_of(column: &Column, types_may_change: bool) -> Type {
     match &column.values {
         Values::Number { integer: true, .. } if !types_may_change => Type::Integer,
         Values::Number { .. } => Type::Number,
@@ -133,7 +133,7 @@ fn type_of(column: &Column, types_may_change: bool) -> Type {
     }
 }
 
-fn value(values: &Values, row: usize) -> Value {
+pub(super) fn value(values: &Values, row: usize) -> Value {
     match values {
         // What means "missing" is text too, and stays as it is.
         Values::Text(cells) => Value::Text(cells.get(row).to_owned()),

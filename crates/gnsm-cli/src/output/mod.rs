@@ -4,6 +4,7 @@
 
 pub mod kept;
 mod spool;
+mod table;
 mod xlsx;
 
 use std::io::{self, BufWriter, Stdout, Write};
@@ -24,6 +25,7 @@ use serde_json::{Map, Value as Json};
 use crate::display;
 use kept::{Kept, KeptColumn, Type, Value};
 pub use spool::Spool;
+pub use table::TableWriter;
 use xlsx::XlsxWriter;
 
 /// Rows of a Parquet row group: they are held until it is full.

@@ -17,6 +17,8 @@ fn help_of_every_command() {
         "drift",
         "explain",
         "repair",
+        "sample",
+        "impute",
         "report",
         "inspect",
         "completions",

@@ -103,6 +103,24 @@ impl Link {
         found.map_or(0, |at| self.counts[pairs.start + at])
     }
 
+    /// The nats that the context tells about the value on average (their mutual information, by the counts).
+    pub fn information(&self) -> f64 {
+        let mut of_value: std::collections::BTreeMap<u16, f64> = std::collections::BTreeMap::new();
+        for (v, count) in self.slots.iter().zip(&self.counts) {
+            *of_value.entry(*v).or_default() += f64::from(*count);
+        }
+        let n: f64 = of_value.values().sum();
+        let mut nats = 0.0;
+        for u in 0..self.starts.len() - 1 {
+            let of_context: f64 = self.pairs(u).map(|at| f64::from(self.counts[at])).sum();
+            for at in self.pairs(u) {
+                let count = f64::from(self.counts[at]);
+                nats += count / n * (count * n / (of_context * of_value[&self.slots[at]])).ln();
+            }
+        }
+        nats
+    }
+
     /// Chooses how many rows the prior is worth; returns the nats by which rows are better predicted than without the
     /// context, each by all others.
     pub fn choose_prior(&mut self, left_out: &[Option<LeftOut>]) -> f64 {

@@ -18,6 +18,8 @@
 //! - Rows that were trained on can be judged as if they had not been: every count, neighbour and tail is then without
 //!   the row itself. What all rows together have chosen, the bins and the weights, stays.
 //!
+//! The same probabilities fill blank cells, with draws or with the likeliest values (`draw.rs`).
+//!
 //! The model is a function of the rows, not of their order nor of a seed: where there are too many, a hash of a row's
 //! content chooses.
 //!
@@ -29,6 +31,7 @@
 
 mod bins;
 mod column;
+mod draw;
 mod evidence;
 mod fit;
 mod link;
@@ -49,7 +52,7 @@ use sample::{Limits, Membership, hash_row};
 use tail::{RowTail, Tail};
 
 use crate::columns::{Encoded, Layout};
-use crate::detectors::{Detector, Expected, NoSettings, Split};
+use crate::detectors::{Blanks, Detector, Expected, Guess, NoSettings, Split};
 use crate::error::{Result, stop_point};
 use crate::train::Run;
 
@@ -197,6 +200,14 @@ impl Detector for Cells {
 
     fn knows_absent(&self) -> bool {
         true
+    }
+
+    fn draw(&self, blanks: &Blanks<'_>) -> Option<Encoded> {
+        Some(self.draw_blanks(blanks))
+    }
+
+    fn guess(&self, blanks: &Blanks<'_>) -> Option<Vec<(usize, usize, Guess)>> {
+        Some(self.guess_blanks(blanks))
     }
 
     fn leaves_out(&self) -> bool {

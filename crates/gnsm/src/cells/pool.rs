@@ -59,6 +59,44 @@ impl Target {
             None => self.add_words(row, pool),
             Some((slot, left_out)) => self.add_words_left_out(row, slot, &left_out, pool, terms),
         }
+        self.mix(scratch);
+    }
+
+    /// [`Self::fill`] where the row is nowhere left out; if few cells of the row are known so far, what they say may
+    /// count for those that are not.
+    pub fn fill_louder(&self, column: &Column, row: &[u16], is_partial: bool, scratch: &mut Scratch) {
+        let Scratch { prior, pool, mixed, .. } = scratch;
+        prior.clone_from(&column.prior);
+        if self.links.is_empty() {
+            mixed.clone_from(prior);
+            return;
+        }
+        pool.clear();
+        pool.resize(prior.len(), 0.0);
+        self.add_words(row, pool);
+        if is_partial {
+            let louder = self.louder(row);
+            pool.iter_mut().for_each(|word| *word *= louder);
+        }
+        self.mix(scratch);
+    }
+
+    /// By how much the words of a row that is known in part are to be raised.
+    fn louder(&self, row: &[u16]) -> f32 {
+        let (mut all, mut speaking, mut n_speaking) = (0.0, 0.0, 0.0);
+        for link in &self.links {
+            all += link.weight;
+            if (row[link.context] as usize) + 1 < link.starts.len() {
+                speaking += link.weight;
+                n_speaking += 1.0;
+            }
+        }
+        if speaking > 0.0 { (all.min(n_speaking) / speaking).max(1.0) as f32 } else { 1.0 }
+    }
+
+    /// From the sums of words to the pool and the mixture.
+    fn mix(&self, scratch: &mut Scratch) {
+        let Scratch { prior, pool, mixed, .. } = scratch;
         let share = self.share as f32;
         mixed.clear();
         mixed.resize(prior.len(), 0.0);

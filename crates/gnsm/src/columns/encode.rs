@@ -20,6 +20,7 @@ use super::codes::Codes;
 use super::date::Moment;
 use super::features::{Aspect, Feature, features};
 use super::kinds::{moment, sign};
+use super::ladder::Ladder;
 use super::layout::{ABSENT, Layout, UNSEEN};
 use super::number::parse_number;
 use super::schema::{ColumnSchema, Kind, Schema, list};
@@ -253,6 +254,11 @@ impl Encoder {
         &self.schema.columns[feature.column]
     }
 
+    /// The code of a cell that holds neither a value of its column nor nothing.
+    pub(crate) fn stray(&self, feature: &Feature) -> u32 {
+        feature.other
+    }
+
     /// Compares a batch's columns with the schema. Called once per file, on its first batch.
     pub fn check(&self, table: &Table) -> Result<ColumnReport> {
         let mut report = ColumnReport::default();
@@ -444,17 +450,25 @@ impl Encoder {
 
     /// The number of a feature, NaN if there is none.
     fn number(&self, feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> f32 {
-        let value = match (feature.aspect, &parsed[feature.column]) {
-            (Aspect::Number, Parsed::Numbers(cells)) => cells[row].value().copied(),
-            (Aspect::Length, Parsed::Words(values)) => values.text(row).map(|text| text.chars().count() as f64),
-            (Aspect::Position, Parsed::Moments(moments, _)) => moments[row].value().map(|moment| moment.local),
-            (Aspect::After(from), Parsed::Moments(..)) => after(parsed, feature.column, from, row),
-            _ => None,
-        };
-        match (value, &feature.scale) {
+        match (unscaled_number(feature, parsed, row), &feature.scale) {
             (Some(value), Some(scale)) if !value.is_nan() => scale.scaled(value),
             _ => f32::NAN,
         }
+    }
+
+    /// The quantiles of each number in these rows.
+    pub(crate) fn ladders(&self, table: &Table, rows: &[usize]) -> Result<Vec<Ladder>> {
+        let parsed: Vec<Parsed<'_>> =
+            (0..self.schema.columns.len()).map(|at| self.parse(table, at, false)).collect::<Result<_>>()?;
+        let ladder = |feature: &Feature| {
+            let value = |row: &usize| {
+                let value = unscaled_number(feature, &parsed, *row).filter(|value| value.is_finite())?;
+                Some((feature.scale?.scaled(value), value))
+            };
+            Ladder::learn(rows.iter().filter_map(value).collect())
+        };
+        let features: Vec<&Feature> = self.features.iter().filter(|feature| feature.number.is_some()).collect();
+        Ok(features.into_par_iter().map(ladder).collect())
     }
 
     #[inline(always)]
@@ -532,6 +546,17 @@ enum Parsed<'a> {
     },
     /// Categories as text, or as numbers.
     Words(&'a Values),
+}
+
+/// The number of a feature before it is scaled.
+fn unscaled_number(feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> Option<f64> {
+    match (feature.aspect, &parsed[feature.column]) {
+        (Aspect::Number, Parsed::Numbers(cells)) => cells[row].value().copied(),
+        (Aspect::Length, Parsed::Words(values)) => values.text(row).map(|text| text.chars().count() as f64),
+        (Aspect::Position, Parsed::Moments(moments, _)) => moments[row].value().map(|moment| moment.local),
+        (Aspect::After(from), Parsed::Moments(..)) => after(parsed, feature.column, from, row),
+        _ => None,
+    }
 }
 
 fn after(parsed: &[Parsed<'_>], of: usize, from: usize, row: usize) -> Option<f64> {

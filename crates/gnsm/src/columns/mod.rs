@@ -2,13 +2,15 @@
 //!
 //! `kinds` decides what each column is and learns about it, with the help of `number` (numbers as written), `date`, `spelling` and
 //! `scale`; `schema` is the result. `features` says what of a column is looked at, `encode` turns the rows of a table into category
-//! codes and scaled numbers, and `layout` is the shape of such a row.
+//! codes and scaled numbers, and `layout` is the shape of such a row. `ladder` keeps
+//! the quantiles of a number.
 
 mod codes;
 mod date;
 mod encode;
 mod features;
 mod kinds;
+mod ladder;
 mod layout;
 mod number;
 mod scale;
@@ -19,9 +21,10 @@ pub use date::{DateFormat, Moment};
 pub(crate) use date::{WEEKDAYS, length_text, month_name};
 pub use encode::{ColumnReport, Encoded, Encoder};
 pub use features::{Aspect, Feature};
+pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};
 pub use number::{NumberFormat, parse_number};
 pub use scale::Scale;
 pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
-pub(crate) use schema::{marked, no_such_column, plural};
+pub(crate) use schema::{list, marked, no_such_column, plural};
 pub(crate) use spelling::{distance, nearest};

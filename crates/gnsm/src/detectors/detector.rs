@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::blanks::{Blanks, Guess};
 use crate::columns::{Encoded, Layout};
 use crate::error::stop_point;
 
@@ -23,6 +24,16 @@ pub trait Detector: Send + Sync {
 
     /// What was expected in the cells that are `asked` about, [rows, cells], if the method can say; what it says of other cells is of no use.
     fn expected(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
+        None
+    }
+
+    /// The rows with their blanks filled by draws, if the method can do that.
+    fn draw(&self, _blanks: &Blanks<'_>) -> Option<Encoded> {
+        None
+    }
+
+    /// What most likely stands in each blank, with its row and cell, if the method can say.
+    fn guess(&self, _blanks: &Blanks<'_>) -> Option<Vec<(usize, usize, Guess)>> {
         None
     }
 

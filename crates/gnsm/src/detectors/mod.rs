@@ -4,6 +4,7 @@
 //! distinct row once with its count. Most scores are sums over the cells of a row (`ScoreByCell`); where one is not, its file says what
 //! the parts mean.
 
+mod blanks;
 mod detector;
 mod fitted;
 
@@ -36,6 +37,8 @@ use crate::density::GaussianMixture;
 use crate::error::{Error, Result, stop_point};
 use crate::files::{Loaded, Tensors};
 
+pub use blanks::{Blanks, Guess};
+pub(crate) use blanks::{choose, guess_code, guess_number};
 pub(crate) use detector::score_distinct;
 pub use detector::{Detector, Expected, Split};
 use detector::{ROWS_PER_TASK, ScoreByCell};

@@ -54,6 +54,11 @@ impl Reference {
         Self { edges, ends, spans, counts }
     }
 
+    /// The first and the last of each column of dates or keys.
+    pub(crate) fn spans(&self) -> &[Option<[f64; 2]>] {
+        &self.spans
+    }
+
     pub(super) fn learned<'a>(&'a self, encoder: &'a Encoder) -> Learned<'a> {
         Learned { encoder, edges: &self.edges, ends: &self.ends, spans: &self.spans }
     }

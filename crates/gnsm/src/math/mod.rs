@@ -5,5 +5,5 @@ pub(crate) mod linalg;
 mod random;
 mod simd;
 
-pub use random::{fill_gumbel, fill_normal, stream};
+pub use random::{fill_gumbel, fill_normal, stream, uniform_share};
 pub use simd::{add, dot, exp, gelu, ln, silu, simd, sum_by, tanh};

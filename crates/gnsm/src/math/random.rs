@@ -31,6 +31,11 @@ fn uniform(bits: u32) -> f32 {
     ((bits >> 9) as f32 + 0.5) * (1.0 / 8_388_608.0)
 }
 
+/// A number from 0 to 1, without 1, of 53 bits.
+pub fn uniform_share(rng: &mut ChaCha8Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+}
+
 /// Fills with standard Gumbel numbers, −log(−log u).
 pub fn fill_gumbel(rng: &mut ChaCha8Rng, out: &mut [f32]) {
     fill_uniform(rng, out);

@@ -13,6 +13,7 @@ use crate::drift::Reference;
 use crate::error::{Error, Result};
 use crate::files::container::{self, Contents, Tensors};
 use crate::files::{Damage, Loaded, Store};
+use crate::generate::Manner;
 use crate::method::{Fitted, Method};
 use crate::train::FitReport;
 
@@ -28,6 +29,8 @@ struct ModelContent {
     detector: serde_json::Value,
     calibration: Calibration,
     drift: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    manner: Option<serde_json::Value>,
     report: FitReport,
 }
 
@@ -48,12 +51,15 @@ fn contents_of(model: &Model, path: &Path) -> Result<(ModelContent, Tensors)> {
     let mut tensors = Tensors::default();
     let detector = model.fitted.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?;
     let drift = model.reference.save(&mut tensors).map_err(|error| Error::io(path, error.into()))?;
+    let manner = model.manner.as_ref().map(|manner| manner.save(&mut tensors)).transpose();
+    let manner = manner.map_err(|error| Error::io(path, error.into()))?;
     let content = ModelContent {
         schema: model.encoder.schema().clone(),
         method: model.fitted.name().to_owned(),
         detector,
         calibration: model.calibration.clone(),
         drift,
+        manner,
         report: model.report.clone(),
     };
     Ok((content, tensors))
@@ -83,9 +89,10 @@ fn from_contents(contents: Contents) -> Loaded<Model> {
     content.calibration.validate()?;
     let encoder = Encoder::new(content.schema);
     let reference = Reference::load(content.drift, &encoder, &mut tensors)?;
+    let manner = content.manner.map(|manner| Manner::load(manner, &encoder, &mut tensors)).transpose()?;
     let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
     let (calibration, report) = (content.calibration, content.report);
-    Ok(Model { encoder, fitted, calibration, reference, report, hash: Some(blake3) })
+    Ok(Model { encoder, fitted, calibration, reference, manner, report, hash: Some(blake3) })
 }
 
 fn unusable(path: &Path, Damage(problem): &Damage) -> Error {

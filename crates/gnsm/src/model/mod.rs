@@ -3,6 +3,7 @@
 mod builder;
 mod drift;
 pub mod file;
+mod generate;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,13 @@ use crate::decision::{Calibration, Explanation, OddCell, Scored, reason};
 use crate::drift::Reference;
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
+use crate::generate::Manner;
 use crate::method::{Fitted, Method};
 use crate::table::Table;
 use crate::train::{CurvePoint, Ending, FEWEST_ROWS, FitReport, Run, Watcher, deal};
 
 pub use builder::ModelBuilder;
+pub use generate::Imputed;
 
 /// How to fit, beside the method.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +46,8 @@ pub struct Model {
     pub(crate) fitted: Fitted,
     pub(crate) calibration: Calibration,
     pub(crate) reference: Reference,
+    /// How the table was written; none in a model of an earlier version.
+    pub(crate) manner: Option<Manner>,
     pub(crate) report: FitReport,
     pub(crate) hash: Option<String>,
 }
@@ -65,6 +70,7 @@ impl Model {
         let encoder = Encoder::new(Schema::learn(table, &rows, &options.choices)?);
         let encoded = encoder.encode_whole(table)?;
         let reference = Reference::learn(&encoder, table, &rows, &encoded);
+        let manner = Some(Manner::learn(&encoder, table, &rows)?);
         let [training, validation, calibration] =
             if method.leaves_out() { [rows, Vec::new(), Vec::new()] } else { deal(rows, options.seed) };
         let [training, validation, calibration] = [training, validation, calibration].map(|rows| encoded.select(&rows));
@@ -89,7 +95,7 @@ impl Model {
             None => fitted.score_distinct(&calibration.unseen_by(encoder.layout(), &learned)),
         };
         let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
-        Ok(Self { encoder, fitted, calibration, reference, report, hash: None })
+        Ok(Self { encoder, fitted, calibration, reference, manner, report, hash: None })
     }
 
     /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method

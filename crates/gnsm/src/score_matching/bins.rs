@@ -96,6 +96,13 @@ impl QuantileBins {
         [low, bins.uppers.get(last).copied().unwrap_or(bins.range[1])]
     }
 
+    /// The limits of a bin: its numbers are at least the first and below the second.
+    pub fn limits(&self, number: usize, bin: usize) -> [f32; 2] {
+        let uppers = &self.0[number].uppers;
+        let low = bin.checked_sub(1).and_then(|before| uppers.get(before));
+        [low.map_or(f32::NEG_INFINITY, |upper| upper.next_up()), uppers.get(bin).map_or(f32::INFINITY, |u| u.next_up())]
+    }
+
     /// Checks bins that came from a file; says what is wrong.
     pub fn validate(&self, outer: &Layout) -> Result<(), String> {
         let sound = |bins: &Quantiles| {

@@ -13,6 +13,7 @@
 
 mod bins;
 mod config;
+mod draw;
 pub mod embed;
 mod evidence;
 mod norms;
@@ -27,7 +28,7 @@ pub use config::{DensityKind, GnsmConfig, Head, NormKind, NormsConfig};
 use self::embed::{Embedder, Embedding, Point};
 use crate::columns::{Encoded, Layout, UNSEEN};
 use crate::density::{Density, Standardizer};
-use crate::detectors::{Detector, Expected, Split};
+use crate::detectors::{Blanks, Detector, Expected, Guess, Split};
 use crate::error::Result;
 use crate::files::{Loaded, Store, Tensors};
 use crate::math::stream;
@@ -432,6 +433,14 @@ impl Detector for Gnsm {
             probabilities.extend_from_slice(&row[self.layout.width() + n_numbers - self.outer.width()..]);
         }
         Some(Expected { ranges, probabilities, seen: Vec::new() })
+    }
+
+    fn draw(&self, blanks: &Blanks<'_>) -> Option<Encoded> {
+        self.draw_blanks(blanks)
+    }
+
+    fn guess(&self, blanks: &Blanks<'_>) -> Option<Vec<(usize, usize, Guess)>> {
+        self.guess_blanks(blanks)
     }
 }
 

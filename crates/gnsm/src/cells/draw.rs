@@ -1,0 +1,238 @@
+//! Fills blank cells with draws: each cell in turn, given all others, again and again (Gibbs sampling; Geman and Geman,
+//! *Stochastic Relaxation*, IEEE PAMI, 1984; with conditionals that were learned one by one: Heckerman et al.,
+//! *Dependency Networks*, JMLR, 2000).
+//!
+//! The first round goes from the columns that tell most about others to those that tell least. A cell then knows only
+//! the cells before it. Weights were chosen for cells that know the whole row, so that those who speak share the credit;
+//! where few speak, they speak louder, up to what all would have together, and each of them up to 1.
+//!
+//! A draw in a bin is one of the training values there (`columns/ladder.rs`). So no row is copied: each cell is drawn
+//! by itself, and what it is drawn from are counts of pairs.
+
+use rand_chacha::ChaCha8Rng;
+
+use super::Cells;
+use super::column::{Column, NOTHING};
+use super::pool::Scratch;
+use crate::columns::{ABSENT, Encoded};
+use crate::detectors::{Blanks, Guess, choose, guess_code, guess_number};
+use crate::math::{stream, uniform_share};
+
+/// The name of the random streams.
+const DRAWS: u64 = 21;
+/// Rounds after the first.
+const ROUNDS: usize = 20;
+/// Rounds whose probabilities are averaged for a guess, and those before them.
+const GUESSED: usize = 12;
+const BEFORE_GUESSES: usize = 4;
+
+impl Cells {
+    /// Fills the blanks with draws.
+    pub(super) fn draw_blanks(&self, blanks: &Blanks<'_>) -> Encoded {
+        let order = self.order();
+        let drawn = blanks.map_rows(
+            || Chain::new(self, blanks),
+            |chain, row| {
+                chain.start(row);
+                let cells = chain.blank_cells(row, &order);
+                chain.round(&cells, true);
+                for _ in 0..rounds(&cells, ROUNDS) {
+                    chain.round(&cells, false);
+                }
+                (chain.codes.clone(), chain.numbers.clone())
+            },
+        );
+        let (codes, numbers): (Vec<_>, Vec<_>) = drawn.into_iter().unzip();
+        Encoded::new(blanks.rows.n_rows(), codes.concat(), numbers.concat())
+    }
+
+    /// What most likely stands in each blank, with the row and the cell.
+    pub(super) fn guess_blanks(&self, blanks: &Blanks<'_>) -> Vec<(usize, usize, Guess)> {
+        let order = self.order();
+        let of_row = |chain: &mut Chain<'_>, row: usize| {
+            chain.start(row);
+            let cells = chain.blank_cells(row, &order);
+            let mut sums: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
+            chain.round(&cells, true);
+            for _ in 0..rounds(&cells, BEFORE_GUESSES) {
+                chain.round(&cells, false);
+            }
+            for _ in 0..rounds(&cells, GUESSED).max(1) {
+                for (cell, sums) in cells.iter().zip(&mut sums) {
+                    chain.step(*cell, false);
+                    chain.add_weights(sums);
+                    chain.set(*cell);
+                }
+            }
+            let guesses = cells.iter().zip(&sums);
+            let guesses = guesses.filter_map(|(cell, sums)| Some((row, *cell, self.guess_cell(blanks, *cell, sums)?)));
+            guesses.collect::<Vec<_>>()
+        };
+        blanks.map_rows(|| Chain::new(self, blanks), of_row).into_iter().flatten().collect()
+    }
+
+    fn guess_cell(&self, blanks: &Blanks<'_>, cell: usize, weights: &[f64]) -> Option<Guess> {
+        match cell.checked_sub(self.layout.n_numbers()) {
+            Some(group) => guess_code(weights, &self.layout, group),
+            None => guess_number(weights, |bin| limits(&self.columns[cell], bin), &blanks.ladders[cell]),
+        }
+    }
+
+    /// All cells, those that tell most about others first.
+    fn order(&self) -> Vec<usize> {
+        let mut told = vec![0.0; self.columns.len()];
+        for (cell, target) in self.targets.iter().enumerate() {
+            for link in &target.links {
+                let information = link.information();
+                told[cell] += information;
+                told[link.context] += information;
+            }
+        }
+        let mut order: Vec<usize> = (0..told.len()).collect();
+        order.sort_by(|a, b| told[*b].total_cmp(&told[*a]));
+        order
+    }
+}
+
+/// How often cells are drawn again: never, if there is only one.
+fn rounds(cells: &[usize], most: usize) -> usize {
+    if cells.len() > 1 { most } else { 0 }
+}
+
+/// The limits of a bin.
+fn limits(column: &Column, bin: usize) -> [f32; 2] {
+    let edges = column.bins.as_ref().map_or(&[][..], |bins| &bins.edges);
+    let low = bin.checked_sub(1).and_then(|before| edges.get(before)).copied().unwrap_or(f32::NEG_INFINITY);
+    [low, edges.get(bin).copied().unwrap_or(f32::INFINITY)]
+}
+
+/// A row whose blanks are being filled.
+struct Chain<'a> {
+    cells: &'a Cells,
+    blanks: &'a Blanks<'a>,
+    random: ChaCha8Rng,
+    codes: Vec<u32>,
+    numbers: Vec<f32>,
+    /// [cells].
+    slots: Vec<u16>,
+    scratch: Scratch,
+    /// Of the slots of the cell that was drawn last.
+    weights: Vec<f64>,
+}
+
+impl<'a> Chain<'a> {
+    fn new(cells: &'a Cells, blanks: &'a Blanks<'a>) -> Self {
+        Self {
+            cells,
+            blanks,
+            random: stream(blanks.seed, DRAWS, 0, 0),
+            codes: Vec::new(),
+            numbers: Vec::new(),
+            slots: vec![NOTHING; cells.columns.len()],
+            scratch: Scratch::default(),
+            weights: Vec::new(),
+        }
+    }
+
+    /// Takes a row in, with nothing in its blanks.
+    fn start(&mut self, row: usize) {
+        let Blanks { rows, seed, ids, .. } = *self.blanks;
+        self.random = stream(seed, DRAWS, ids[row], 0);
+        self.codes.clear();
+        self.codes.extend_from_slice(rows.codes(row));
+        self.numbers.clear();
+        self.numbers.extend_from_slice(rows.numbers(row));
+        let n_numbers = self.numbers.len();
+        for cell in 0..self.slots.len() {
+            if self.blanks.is_blank(row, cell, &self.cells.layout) {
+                match cell.checked_sub(n_numbers) {
+                    Some(group) => self.codes[group] = ABSENT,
+                    None => self.numbers[cell] = f32::NAN,
+                }
+            }
+            let column = &self.cells.columns[cell];
+            self.slots[cell] = match cell.checked_sub(n_numbers) {
+                Some(group) => column.slot_of_code(self.codes[group]),
+                None => column.slot_of_number(self.numbers[cell]),
+            };
+        }
+    }
+
+    /// The blank cells of a row, in this order, but each number behind the group that tells whether it is there.
+    fn blank_cells(&self, row: usize, order: &[usize]) -> Vec<usize> {
+        let n_numbers = self.numbers.len();
+        let is_blank = |cell: usize| self.blanks.is_blank(row, cell, &self.cells.layout);
+        let mut cells: Vec<usize> = Vec::new();
+        for &cell in order.iter().filter(|cell| is_blank(**cell)) {
+            if let Some(group) = self.blanks.presence.get(cell).filter(|_| cell < n_numbers) {
+                let presence = n_numbers + group;
+                if is_blank(presence) && !cells.contains(&presence) {
+                    cells.push(presence);
+                }
+            }
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+        cells
+    }
+
+    fn round(&mut self, cells: &[usize], is_first: bool) {
+        for &cell in cells {
+            self.step(cell, is_first);
+            self.set(cell);
+        }
+    }
+
+    /// Computes the weights of what a cell could hold.
+    fn step(&mut self, cell: usize, is_first: bool) {
+        let (column, target) = (&self.cells.columns[cell], &self.cells.targets[cell]);
+        let layout = &self.cells.layout;
+        self.weights.clear();
+        target.fill_louder(column, &self.slots, is_first, &mut self.scratch);
+        self.weights.extend(self.scratch.mixed[..column.n_slots()].iter().map(|p| f64::from(*p).max(0.0)));
+        let Some(group) = cell.checked_sub(layout.n_numbers()) else { return };
+        if let Some(missing) = column.missing {
+            let share = target.missing(column, &self.slots, cell, false);
+            self.weights.iter_mut().for_each(|weight| *weight *= 1.0 - share);
+            self.weights[missing as usize] = share;
+        }
+        for (code, weight) in self.weights.iter_mut().enumerate() {
+            if !self.blanks.allows(layout, group, code as u32) {
+                *weight = 0.0;
+            }
+        }
+    }
+
+    /// Adds the weights to others, as shares.
+    fn add_weights(&self, sums: &mut Vec<f64>) {
+        let total: f64 = self.weights.iter().sum();
+        sums.resize(self.weights.len(), 0.0);
+        if total > 0.0 {
+            sums.iter_mut().zip(&self.weights).for_each(|(sum, weight)| *sum += weight / total);
+        }
+    }
+
+    /// Draws what the cell holds.
+    fn set(&mut self, cell: usize) {
+        let (share, within) = (uniform_share(&mut self.random), uniform_share(&mut self.random));
+        let column = &self.cells.columns[cell];
+        let chosen = choose(&self.weights, share);
+        match cell.checked_sub(self.numbers.len()) {
+            Some(group) => {
+                self.codes[group] = chosen.map_or(ABSENT, |code| code as u32);
+                self.slots[cell] = column.slot_of_code(self.codes[group]);
+            }
+            None => {
+                let group = self.blanks.presence[cell];
+                let is_there = self.cells.layout.missing(group).is_none_or(|missing| self.codes[group] != missing);
+                let z = chosen.filter(|_| is_there).map_or(f32::NAN, |bin| {
+                    let [low, high] = limits(column, bin);
+                    self.blanks.ladders[cell].draw(low, high, within)
+                });
+                self.numbers[cell] = z;
+                self.slots[cell] = column.slot_of_number(z);
+            }
+        }
+    }
+}

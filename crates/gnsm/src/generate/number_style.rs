@@ -1,0 +1,126 @@
+//! How the numbers of a column are written: `$4,219.50`, `1.234,56 €`, `12`.
+//!
+//! What stands before and after the digits, and the mark between thousands, are those that most cells have. A number
+//! gets as many decimals as the cell with the most; where all cells have the same number of them, zeros are kept.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Decimals, at the most.
+const MOST_DECIMALS: usize = 12;
+
+/// A way to write numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberStyle {
+    /// What stands before the digits, such as `$`.
+    before: String,
+    /// What stands behind them, such as ` €`.
+    after: String,
+    /// What stands between thousands.
+    thousands: Option<char>,
+    /// Whether a comma marks the decimals.
+    decimal_comma: bool,
+    /// Decimals.
+    decimals: usize,
+    /// Whether all cells have so many.
+    fixed: bool,
+}
+
+/// A written number taken apart.
+struct Parts<'a> {
+    before: &'a str,
+    after: &'a str,
+    thousands: Option<char>,
+    has_thousands: bool,
+    decimals: usize,
+}
+
+impl NumberStyle {
+    /// Learns from cells that are numbers.
+    pub fn learn<'a>(cells: impl Iterator<Item = &'a str>, decimal_comma: bool) -> Self {
+        let parts: Vec<Parts<'_>> = cells.filter_map(|text| take_apart(text.trim(), decimal_comma)).collect();
+        let around = most_common(parts.iter().map(|parts| (parts.before, parts.after))).unwrap_or_default();
+        let large = parts.iter().filter(|parts| parts.has_thousands).map(|parts| parts.thousands);
+        let decimals = parts.iter().map(|parts| parts.decimals).max().unwrap_or(0).min(MOST_DECIMALS);
+        Self {
+            before: around.0.to_owned(),
+            after: around.1.to_owned(),
+            thousands: most_common(large).flatten(),
+            decimal_comma,
+            decimals,
+            fixed: parts.iter().all(|parts| parts.decimals == decimals),
+        }
+    }
+
+    /// A number as the column has them.
+    pub fn write(&self, value: f64) -> String {
+        let text = format!("{:.*}", self.decimals, value.abs());
+        let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
+        let decimals = if self.fixed { decimals } else { decimals.trim_end_matches('0') };
+        let is_zero = !text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+        let mut written = String::from(if value < 0.0 && !is_zero { "-" } else { "" });
+        written += &self.before;
+        for (place, digit) in whole.chars().enumerate() {
+            if let Some(mark) = self.thousands.filter(|_| place > 0 && (whole.len() - place).is_multiple_of(3)) {
+                written.push(mark);
+            }
+            written.push(digit);
+        }
+        if !decimals.is_empty() {
+            written.push(if self.decimal_comma { ',' } else { '.' });
+            written += decimals;
+        }
+        written + &self.after
+    }
+}
+
+fn take_apart(text: &str, decimal_comma: bool) -> Option<Parts<'_>> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let (start, end) = (text.find(is_digit)?, text.rfind(is_digit)? + 1);
+    // `.5` begins with its point.
+    let point = if decimal_comma { ',' } else { '.' };
+    let start = if text[..start].ends_with(point) { start - 1 } else { start };
+    let core = &text[start..end];
+    // 1e300 and (5.00) are written another way.
+    if core.contains(['e', 'E']) || text.starts_with('(') {
+        return None;
+    }
+    let (whole, decimals) = core.split_once(point).unwrap_or((core, ""));
+    let thousands = whole.chars().find(|c| !c.is_ascii_digit());
+    let n_digits = whole.chars().filter(char::is_ascii_digit).count();
+    let (before, after) = (text[..start].trim_start_matches(['-', '−', '+']), text[end..].trim_end_matches(['-', '−']));
+    Some(Parts { before, after, thousands, has_thousands: n_digits > 3, decimals: decimals.len() })
+}
+
+/// What occurs most often; the first in order of several.
+pub(super) fn most_common<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    let most = counts.values().copied().max()?;
+    counts.into_iter().find(|(_, count)| *count == most).map(|(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn style(cells: &[&str], decimal_comma: bool) -> NumberStyle {
+        NumberStyle::learn(cells.iter().copied(), decimal_comma)
+    }
+
+    #[test]
+    fn numbers_are_written_as_the_column_has_them() {
+        let money = style(&["$4,219.50", "$7.10", "-$12.00", "($3.00)"], false);
+        assert_eq!([1234.5, -7.0, 1_234_567.891].map(|x| money.write(x)), ["$1,234.50", "-$7.00", "$1,234,567.89"]);
+        let euro = style(&["1.234,56 €", "7,10 €"], true);
+        assert_eq!([1234.5, -0.5, -0.001].map(|x| euro.write(x)), ["1.234,50 €", "-0,50 €", "0,00 €"]);
+        let plain = style(&["12", "1500", "-3"], false);
+        assert_eq!([1499.6, -2.2, 0.0].map(|x| plain.write(x)), ["1500", "-2", "0"]);
+        let loose = style(&["0.5", "12", "0.125", ".75"], false);
+        assert_eq!([0.5, 12.0, 0.1251].map(|x| loose.write(x)), ["0.5", "12", "0.125"]);
+        assert_eq!(style(&["12.0 oz", "16.5 oz"], false).write(3.0), "3.0 oz");
+        assert_eq!(style(&[], false).write(2.6), "3");
+    }
+}
