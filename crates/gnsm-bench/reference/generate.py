@@ -242,8 +242,10 @@ def encoded(a, holed, one_hot):
     scale = a[numbers].std().replace(0, 1)
     coder = OneHotEncoder(sparse_output=False) if one_hot else OrdinalEncoder()
     coder.fit(a[names])
-    unknown = holed[names].isna().to_numpy()
-    codes = coder.transform(holed[names].fillna(a[names].mode().iloc[0]))
+    # A category that the first half does not have is one more hole to them.
+    known = holed[names].apply(lambda column: column.where(column.isin(set(a[column.name]))))
+    unknown = known.isna().to_numpy()
+    codes = coder.transform(known.fillna(a[names].mode().iloc[0]))
     width = [len(values) for values in coder.categories_] if one_hot else [1] * len(names)
     ends = np.cumsum([0, *width])
     for at in range(len(names)):
