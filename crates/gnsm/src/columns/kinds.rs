@@ -79,7 +79,9 @@ impl Counted {
     }
 }
 
-fn count(column: &Column, rows: &[usize]) -> Counted {
+/// Counts the cells of a column. Times of day, and dates that are to be taken for something else, are counted by the texts that
+/// rows are later looked up by.
+fn count(column: &Column, rows: &[usize], choice: Option<KindChoice>) -> Counted {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut missing = 0;
     match &column.values {
@@ -118,10 +120,18 @@ fn count(column: &Column, rows: &[usize]) -> Counted {
                     *by_bits.entry((values[row] + 0.0).to_bits()).or_default() += 1;
                 }
             }
-            counts.extend(by_bits.into_iter().map(|(bits, count)| {
+            let as_text = |kind: TimeKind| match choice {
+                Some(choice) => choice != KindChoice::Numeric,
+                None => kind == TimeKind::TimeOfDay,
+            };
+            let text = |value: f64| match &column.values {
+                Values::Time { kind, .. } if as_text(*kind) => kind.text(value),
+                _ => number_text(value),
+            };
+            for (bits, count) in by_bits {
                 stop_point();
-                (number_text(f64::from_bits(bits)), count)
-            }));
+                *counts.entry(text(f64::from_bits(bits))).or_default() += count;
+            }
         }
         Values::Unsupported { .. } => {}
     }
@@ -142,10 +152,10 @@ pub(super) fn learn_column(
         Some(KindChoice::Ignore) => (Kind::Ignored, "as asked".to_owned()),
         _ if matches!(column.values, Values::Unsupported { .. }) => return Err(unsupported(table, column)),
         Some(choice) => {
-            let counted = count(column, rows);
+            let counted = count(column, rows, Some(choice));
             (chosen(table, column, rows, &counted, choice)?, "as asked".to_owned())
         }
-        None => found(column, rows, &count(column, rows)),
+        None => found(column, rows, &count(column, rows, None)),
     };
     Ok(ColumnSchema { name: column.name.clone(), kind, reason })
 }

@@ -1,11 +1,11 @@
 //! Files that moved in known ways.
 
 use super::*;
-use crate::columns::{ColumnChoices, Encoder, Schema};
+use crate::columns::{ColumnChoices, Encoder, KindChoice, Schema};
 use crate::error::Result;
 use crate::files::Store;
 use crate::files::container::Tensors;
-use crate::table::{Column, Table, TextCells, Values};
+use crate::table::{Column, Table, TextCells, TimeKind, Values};
 
 /// Rows of an orders file: a key, a date, a category, a code with many values, a number that may be missing.
 fn orders(rows: std::ops::Range<usize>, spoil: impl Fn(usize, &mut [String; 5])) -> Table {
@@ -66,6 +66,27 @@ fn the_same_rows_have_not_moved() -> Result<()> {
     assert_eq!(of(&report, "amount").out_of_range, Some(0.0));
     let missing = of(&report, "amount").missing;
     assert_eq!(missing.then, missing.now);
+    Ok(())
+}
+
+#[test]
+fn times_and_dates_by_type_are_looked_up_as_they_were_counted() -> Result<()> {
+    let mut table = orders(0..240, usual);
+    let seconds = |step: f64| (0..240).map(|row| f64::from(row % 24) * step).collect();
+    table.columns[1].values = Values::Time { seconds: seconds(3600.0), kind: TimeKind::TimeOfDay };
+    table.columns[2].values = Values::Time { seconds: seconds(86400.0), kind: TimeKind::Date };
+    let rows: Vec<usize> = (0..240).collect();
+    let mut choices = ColumnChoices::default();
+    choices.choose("country", KindChoice::Categorical)?;
+    let encoder = Encoder::new(Schema::learn(&table, &rows, &choices)?);
+    let reference = Reference::learn(&encoder, &table, &rows, &encoder.encode_whole(&table)?);
+    let mut counter = DriftCounter::new(&encoder, &reference);
+    counter.add(&table)?;
+    let report = counter.report();
+    for column in ["date", "country"] {
+        assert_eq!(of(&report, column).new.map(|new| new.now), Some(0.0), "{column}");
+    }
+    assert!(!report.sets_aside(), "{report:?}");
     Ok(())
 }
 
