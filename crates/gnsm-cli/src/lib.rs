@@ -33,6 +33,12 @@ use console::Console;
 #[doc(hidden)]
 pub use commands::inspect::describe;
 #[doc(hidden)]
+pub use commands::mask::inspect::describe as describe_masks;
+#[doc(hidden)]
+pub use commands::mask::{method_with as mask_method_with, networks::methods as mask_methods};
+#[doc(hidden)]
+pub use commands::repair::{Change, changes};
+#[doc(hidden)]
 pub use commands::{column_notes, contamination_warning};
 
 /// Runs the program with these arguments, the first of which is its name; gives the exit code.

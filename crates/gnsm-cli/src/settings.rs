@@ -30,7 +30,8 @@ pub fn method_with(name: &str, preset: Option<&str>, head: Option<&str>, changes
     Ok(method)
 }
 
-fn parsed<T: ValueEnum>(what: &str, name: Option<&str>) -> Result<Option<T>> {
+/// What a word stands for.
+pub(crate) fn parsed<T: ValueEnum>(what: &str, name: Option<&str>) -> Result<Option<T>> {
     let Some(name) = name else { return Ok(None) };
     let parsed = T::from_str(name, false).map_err(|_| {
         let names = T::value_variants().iter().filter_map(T::to_possible_value);
@@ -139,13 +140,15 @@ fn replace(settings: &mut Value, old: &Value, new: &Value) {
 
 /// Settings with those of a TOML file in place of their own.
 pub(crate) fn with_changes_of<T: Serialize + DeserializeOwned>(settings: &T, path: &Path) -> Result<T> {
-    let changed = |changes| -> Result<T> {
-        let mut value = without_limits(readable(settings)?);
-        merge(&mut value, changes, "")?;
-        replace(&mut value, &ALL.into(), &UNLIMITED.into());
-        Ok(serde_json::from_value(value)?)
-    };
-    changed(read_toml(path)?).with_context(|| path.display().to_string())
+    changed(settings, read_toml(path)?).with_context(|| path.display().to_string())
+}
+
+/// Settings with these in place of their own.
+pub(crate) fn changed<T: Serialize + DeserializeOwned>(settings: &T, changes: Value) -> Result<T> {
+    let mut value = without_limits(readable(settings)?);
+    merge(&mut value, changes, "")?;
+    replace(&mut value, &ALL.into(), &UNLIMITED.into());
+    Ok(serde_json::from_value(value)?)
 }
 
 /// The method with the settings of a TOML file in place of its own.
@@ -188,7 +191,7 @@ fn merge(settings: &mut Value, changes: Value, path: &str) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn changed(base: GnsmConfig, toml: &str) -> Result<GnsmConfig> {
+    fn with_toml(base: GnsmConfig, toml: &str) -> Result<GnsmConfig> {
         match with_changes(&Method::Gnsm(base), toml::from_str(toml)?)? {
             Method::Gnsm(config) => Ok(config),
             other => bail!("this is {}", other.name()),
@@ -198,8 +201,8 @@ mod tests {
     #[test]
     fn a_file_changes_what_it_names_and_nothing_else() -> Result<()> {
         for base in [GnsmConfig::fast(), GnsmConfig::paper(PaperSet::Any)] {
-            assert_eq!(changed(base, "")?, base);
-            let config = changed(base, "weighted = true\n[training]\nsteps = 7\n[network]\nwidth = 16\n")?;
+            assert_eq!(with_toml(base, "")?, base);
+            let config = with_toml(base, "weighted = true\n[training]\nsteps = 7\n[network]\nwidth = 16\n")?;
             let mut expected = base;
             expected.weighted = true;
             expected.training.steps = 7;
@@ -214,9 +217,9 @@ mod tests {
         let paper = of_method(&Method::Gnsm(GnsmConfig::paper(PaperSet::Any)))?;
         assert_eq!(paper["training"]["validation_rows"], "all");
         assert!(!paper.to_string().contains(&u64::MAX.to_string()), "{paper}");
-        let config = changed(GnsmConfig::fast(), "training.validation_rows = \"all\"")?;
+        let config = with_toml(GnsmConfig::fast(), "training.validation_rows = \"all\"")?;
         assert_eq!(config.training.validation_rows, GnsmConfig::paper(PaperSet::Any).training.validation_rows);
-        assert_eq!(changed(config, "training.validation_rows = 7")?.training.validation_rows, 7);
+        assert_eq!(with_toml(config, "training.validation_rows = 7")?.training.validation_rows, 7);
         Ok(())
     }
 
@@ -249,13 +252,13 @@ mod tests {
     fn what_is_not_set_can_be_set() -> Result<()> {
         let weights = "head.weights = { values = 0.0, doubt = 0.5, residual = 0.5, patterns = 0.0 }";
         let expected = gnsm::settings::EvidenceWeights { values: 0.0, doubt: 0.5, residual: 0.5, patterns: 0.0 };
-        assert_eq!(changed(GnsmConfig::fast(), weights)?.head, Head::Evidence { weights: Some(expected) });
+        assert_eq!(with_toml(GnsmConfig::fast(), weights)?.head, Head::Evidence { weights: Some(expected) });
         Ok(())
     }
 
     #[test]
     fn a_table_of_another_kind_is_replaced() -> Result<()> {
-        let config = changed(GnsmConfig::fast(), "levels.smoothing = { kind = \"fixed\", delta = 0.5 }")?;
+        let config = with_toml(GnsmConfig::fast(), "levels.smoothing = { kind = \"fixed\", delta = 0.5 }")?;
         assert_eq!(config.levels.smoothing, gnsm::settings::Smoothing::Fixed { delta: 0.5 });
         assert_eq!(config.levels.count, GnsmConfig::fast().levels.count);
         Ok(())
@@ -263,7 +266,7 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_named() {
-        let problem = |toml| changed(GnsmConfig::fast(), toml).expect_err("an error").to_string();
+        let problem = |toml| with_toml(GnsmConfig::fast(), toml).expect_err("an error").to_string();
         assert!(problem("training.stepz = 3").starts_with("there is no setting `training.stepz`; there are batch, "));
         assert_eq!(problem("training.steps.x = 3"), "setting `training.steps` is one value, not a table");
         assert!(problem("training = 3").contains("TrainingConfig"));

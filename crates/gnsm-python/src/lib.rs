@@ -3,8 +3,10 @@
 //! `python/gnsm` makes frames of what comes from here. Work is done without the interpreter's lock (`work.rs`). Tables
 //! come in through the Arrow C stream or as columns of numbers and texts (`source.rs`).
 
+mod masks;
 mod model;
 mod source;
+mod upkeep;
 mod work;
 
 use pyo3::exceptions::PyValueError;
@@ -20,6 +22,7 @@ mod _gnsm {
     use gnsm::{Method, Schema};
     use pyo3::prelude::*;
 
+    use crate::masks::method_names;
     use crate::model::{choices, problem};
     use crate::source;
     use crate::work::work;
@@ -27,12 +30,17 @@ mod _gnsm {
     #[pymodule_export]
     use crate::GnsmError;
     #[pymodule_export]
+    use crate::masks::{MaskCore, mask_metrics, mask_names, mask_settings};
+    #[pymodule_export]
     use crate::model::Core;
+    #[pymodule_export]
+    use crate::upkeep::{changes, drift, odd_cells};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         gnsm_cli::panics::record();
         module.add("METHODS", Method::NAMES.to_vec())?;
+        module.add("MASK_METHODS", method_names())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 

@@ -1,12 +1,13 @@
 //! A model as Python holds it.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gnsm::internals::files::AtomicFile;
-use gnsm::{ColumnChoices, Explanation, FdrCounter, KindChoice, Model, Reason, Rule, Scored, Table, TableReader};
+use gnsm::{ColumnChoices, DriftReport, Explanation, FdrCounter, KindChoice, Model, Reason, Rule, Scored, Table, TableReader};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict};
 
@@ -17,6 +18,8 @@ use crate::{GnsmError, source};
 const CHECKED_ROWS: usize = 1024;
 /// Rows scored at a time.
 const BATCH: usize = 8192;
+/// Columns that moved and are named when scoring, at the most.
+const NAMED_COLUMNS: usize = 20;
 
 /// An error with the text of the command line.
 pub fn problem(error: &(impl std::fmt::Display + ?Sized)) -> PyErr {
@@ -24,8 +27,17 @@ pub fn problem(error: &(impl std::fmt::Display + ?Sized)) -> PyErr {
     GnsmError::new_err(format!("{error:#}"))
 }
 
-fn text(error: gnsm::Error) -> String {
+/// The text of an error of the library.
+pub fn text(error: gnsm::Error) -> String {
     error.to_string()
+}
+
+/// Refuses a limit that is none.
+pub fn check_seconds(max_seconds: Option<f64>) -> PyResult<()> {
+    if max_seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
+        return Err(GnsmError::new_err("setting `max_seconds`: give a positive number of seconds"));
+    }
+    Ok(())
 }
 
 /// A label and kinds of columns, by name.
@@ -63,7 +75,8 @@ type ExplainedRow<'py> = (u64, f64, f64, f64, Vec<Bound<'py, PyDict>>);
 /// A fitted model.
 #[pyclass(frozen, module = "gnsm._gnsm")]
 pub struct Core {
-    model: Arc<Model>,
+    /// The library's model.
+    pub model: Arc<Model>,
 }
 
 #[pymethods]
@@ -89,9 +102,7 @@ impl Core {
         let settings = serde_json::from_str(settings).map_err(|error| problem(&error))?;
         let method =
             gnsm_cli::settings::method_with(method, preset, head, settings).map_err(|error| problem(&error))?;
-        if max_seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
-            return Err(GnsmError::new_err("setting `max_seconds`: give a positive number of seconds"));
-        }
+        check_seconds(max_seconds)?;
         let choices = choices(label, &kinds)?;
         let anomaly = match (&choices.label, anomaly) {
             (None, Some(_)) => return Err(GnsmError::new_err("`anomaly` needs a label column; name it with `label`")),
@@ -141,16 +152,7 @@ impl Core {
 
     /// Writes a model file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        if path.is_dir() {
-            let path = path.display();
-            return Err(GnsmError::new_err(format!("{path} is a folder; give the path of a file in it")));
-        }
-        work(py, None, |_| {
-            let bytes = self.model.to_bytes().map_err(text)?;
-            let mut file = AtomicFile::create(&path).map_err(text)?;
-            file.write_all(&bytes).map_err(|error| text(gnsm::Error::io(&path, error)))?;
-            file.finish().map_err(text)
-        })
+        work(py, None, |_| write(&path, &self.model.to_bytes().map_err(text)?))
     }
 
     /// All about the model, as JSON.
@@ -158,8 +160,10 @@ impl Core {
         Ok(gnsm_cli::describe(&self.model).map_err(|error| problem(&error))?.to_string())
     }
 
-    /// Scores rows. `own` says that the model was fitted on them.
-    #[pyo3(signature = (source, rule, explain, own, tell))]
+    /// Scores rows. `own` says that the model was fitted on them, `drift` that what is new in most of them is set aside, for
+    /// which they are read twice.
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    #[pyo3(signature = (source, rule, explain, own, drift, tell))]
     fn score<'py>(
         &self,
         py: Python<'py>,
@@ -167,34 +171,24 @@ impl Core {
         rule: (String, f64),
         explain: usize,
         own: bool,
+        drift: bool,
         tell: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scores<'py>> {
-        let rule = match rule.0.as_str() {
-            "fdr" => Rule::Fdr(rule.1),
-            "threshold" => Rule::Threshold(rule.1),
-            _ => Rule::Contamination(rule.1),
-        };
-        rule.validate().map_err(|error| problem(&error))?;
+        let rule = rule_of(&rule)?;
         let mut reader = source::open(source)?;
+        let mut first = (drift && !own).then(|| source::open(source)).transpose()?;
         let n_reasons = explain.min(self.model.encoder().features().len());
         let (found, flags) = work(py, tell, |teller| {
             let mut found = if own {
                 self.score_own(&mut reader, n_reasons)
             } else {
-                self.score_new(&mut reader, n_reasons, teller)
+                self.score_new(first.as_mut(), &mut reader, n_reasons, teller)
             }?;
-            found.notes.extend(gnsm_cli::contamination_warning(&self.model, rule));
+            found.notes.extend(gnsm_cli::contamination_warning(self.model.calibration(), rule, "row"));
             let flags = flags(rule, &found.scores)?;
             Ok((found, flags))
         })?;
-        let bytes = |part: fn(&Scored) -> f64| {
-            PyByteArray::new_with(py, found.scores.len() * 8, |bytes| {
-                for (place, scored) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&found.scores) {
-                    *place = part(scored).to_le_bytes();
-                }
-                Ok(())
-            })
-        };
+        let bytes = |part: fn(&Scored) -> f64| numbers(py, found.scores.iter().map(part));
         let reasons = (0..n_reasons).map(|k| {
             let words = found.reasons.iter().map(|reasons| reasons.get(k).map(ToString::to_string));
             words.collect()
@@ -205,7 +199,7 @@ impl Core {
 
     /// Explains the `top` oddest rows, or the rows of these numbers, by `most` reasons each; also gives what a user should know.
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
-    #[pyo3(signature = (source, top, rows, most, own, tell))]
+    #[pyo3(signature = (source, top, rows, most, own, drift, tell))]
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -214,9 +208,11 @@ impl Core {
         rows: Option<Vec<u64>>,
         most: usize,
         own: bool,
+        drift: bool,
         tell: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Vec<ExplainedRow<'py>>, Vec<String>)> {
         let mut reader = source::open(source)?;
+        let mut first = (drift && !own).then(|| source::open(source)).transpose()?;
         let (explained, notes) = work(py, tell, |teller| {
             let mut oddest = Oddest { top, wanted: rows, rows: Vec::new(), passed: 0 };
             let mut notes = Vec::new();
@@ -225,9 +221,10 @@ impl Core {
                 let scores = self.model.score_own(&table).map_err(text)?;
                 oddest.take(&scores, |rows| self.model.explain_own(&table, rows, most).map_err(text))?;
             } else {
-                self.batches(&mut reader, &mut notes, teller, |table| {
-                    let scores = self.model.score(table).map_err(text)?;
-                    oddest.take(&scores, |rows| self.model.explain(table, rows, most).map_err(text))
+                let model = self.without_what_is_new(first.as_mut(), &mut notes, teller)?;
+                batches(&model, &mut reader, &mut notes, ("scoring", teller), |table| {
+                    let scores = model.score(table).map_err(text)?;
+                    oddest.take(&scores, |rows| model.explain(table, rows, most).map_err(text))
                 })?;
             }
             Ok((oddest.finish()?, notes))
@@ -253,14 +250,21 @@ impl Core {
         Ok(found)
     }
 
-    fn score_new(&self, reader: &mut TableReader, n_reasons: usize, teller: &mut Teller) -> Result<Found, String> {
+    fn score_new(
+        &self,
+        first: Option<&mut TableReader>,
+        reader: &mut TableReader,
+        n_reasons: usize,
+        teller: &mut Teller,
+    ) -> Result<Found, String> {
         let mut found = Found::default();
         let mut notes = Vec::new();
-        self.batches(reader, &mut notes, teller, |table| {
+        let model = self.without_what_is_new(first, &mut notes, teller)?;
+        batches(&model, reader, &mut notes, ("scoring", teller), |table| {
             if n_reasons == 0 {
-                found.scores.extend(self.model.score(table).map_err(text)?);
+                found.scores.extend(model.score(table).map_err(text)?);
             } else {
-                for (scored, explanation) in self.model.score_and_explain(table, n_reasons).map_err(text)? {
+                for (scored, explanation) in model.score_and_explain(table, n_reasons).map_err(text)? {
                     found.scores.push(scored);
                     found.reasons.push(explanation.reasons);
                 }
@@ -271,39 +275,117 @@ impl Core {
         Ok(found)
     }
 
-    /// Passes over all rows in batches, whose columns are compared with the model's.
-    fn batches(
+    /// The model as the command line uses it for a table that can be read twice: what is new in most rows does not count.
+    fn without_what_is_new(
         &self,
-        reader: &mut TableReader,
+        first: Option<&mut TableReader>,
         notes: &mut Vec<String>,
         teller: &mut Teller,
-        mut take: impl FnMut(&Table) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let mut n_rows = 0;
-        let mut size = CHECKED_ROWS;
-        while let Some(table) = reader.next_batch(size).map_err(text)? {
-            if n_rows == 0 {
-                let report = self.model.check(&table).map_err(text)?;
-                *notes = gnsm_cli::column_notes(&self.model, &report);
-                size = BATCH;
-            }
-            take(&table)?;
-            n_rows += table.n_rows() as u64;
-            reader.recycle(table);
-            teller.tell("scoring", n_rows, 0, None);
-            if teller.is_stopped() {
-                return Err("stopped".into());
-            }
+    ) -> Result<Cow<'_, Model>, String> {
+        let Some(reader) = first else { return Ok(Cow::Borrowed(&self.model)) };
+        let report = compare(&self.model, reader, teller)?;
+        notes.extend(drift_notes(&report));
+        let mut model = Cow::Borrowed(&*self.model);
+        if report.sets_aside() {
+            model.to_mut().set_aside(&report);
         }
-        if n_rows == 0 { Err("the table holds no rows; give one with rows".into()) } else { Ok(()) }
+        Ok(model)
     }
 }
 
-fn flags(rule: Rule, scores: &[Scored]) -> Result<Vec<u8>, String> {
+/// Passes over all rows in batches, whose columns are compared with the model's; `doing` is what the teller says.
+pub fn batches(
+    model: &Model,
+    reader: &mut TableReader,
+    notes: &mut Vec<String>,
+    (doing, teller): (&'static str, &mut Teller),
+    mut take: impl FnMut(&Table) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut n_rows = 0;
+    let mut size = CHECKED_ROWS;
+    while let Some(table) = reader.next_batch(size).map_err(text)? {
+        if n_rows == 0 {
+            let report = model.check(&table).map_err(text)?;
+            notes.extend(gnsm_cli::column_notes(model, &report));
+            size = BATCH;
+        }
+        take(&table)?;
+        n_rows += table.n_rows() as u64;
+        reader.recycle(table);
+        teller.tell(doing, n_rows, 0, None);
+        if teller.is_stopped() {
+            return Err("stopped".into());
+        }
+    }
+    if n_rows == 0 { Err("the table holds no rows; give one with rows".into()) } else { Ok(()) }
+}
+
+/// How the rows of a table differ from those that a model learned from.
+pub fn compare(model: &Model, reader: &mut TableReader, teller: &mut Teller) -> Result<DriftReport, String> {
+    let mut drift = model.drift();
+    batches(model, reader, &mut Vec::new(), ("comparing", teller), |table| drift.add(table).map_err(text))?;
+    Ok(drift.report())
+}
+
+/// Which columns moved, and what does not count, a sentence each.
+fn drift_notes(report: &DriftReport) -> Vec<String> {
+    let moved: Vec<String> =
+        report.moved().map(|column| format!("{}: {}", column.column, column.notes.join("; "))).collect();
+    let mut notes: Vec<String> = moved.iter().take(NAMED_COLUMNS).cloned().collect();
+    if moved.len() > NAMED_COLUMNS {
+        notes.push(format!("{} more columns moved; `drift` shows all", moved.len() - NAMED_COLUMNS));
+    }
+    let aside = report.columns.iter().filter(|column| column.set_aside);
+    let aside: Vec<String> = aside.map(|column| format!("`{}`", column.column)).collect();
+    if !aside.is_empty() {
+        notes.push(format!(
+            "set aside: what is new in more than half of the rows in {} is no part of the scores (`drift=False` takes it in)",
+            aside.join(", ")
+        ));
+    }
+    notes
+}
+
+/// Writes the bytes of a model to a file, beside, then renamed.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    if path.is_dir() {
+        return Err(format!("{} is a folder; give the path of a file in it", path.display()));
+    }
+    let mut file = AtomicFile::create(path).map_err(text)?;
+    file.write_all(bytes).map_err(|error| text(gnsm::Error::io(path, error)))?;
+    file.finish().map_err(text)
+}
+
+/// What is flagged: a word and its number.
+pub fn rule_of((word, number): &(String, f64)) -> PyResult<Rule> {
+    let rule = match word.as_str() {
+        "fdr" => Rule::Fdr(*number),
+        "threshold" => Rule::Threshold(*number),
+        _ => Rule::Contamination(*number),
+    };
+    rule.validate().map_err(|error| problem(&error))?;
+    Ok(rule)
+}
+
+/// Numbers as bytes, eight each.
+pub fn numbers<'py>(
+    py: Python<'py>,
+    numbers: impl ExactSizeIterator<Item = f64>,
+) -> PyResult<Bound<'py, PyByteArray>> {
+    PyByteArray::new_with(py, numbers.len() * 8, |bytes| {
+        for (place, number) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(numbers) {
+            *place = number.to_le_bytes();
+        }
+        Ok(())
+    })
+}
+
+/// Which rows are flagged; one without a p-value is not.
+pub fn flags(rule: Rule, scores: &[Scored]) -> Result<Vec<u8>, String> {
     let cutoff = match rule {
         Rule::Fdr(level) => {
             let mut counter = FdrCounter::new(level).map_err(text)?;
-            scores.iter().for_each(|scored| counter.add(scored.p_value));
+            scores.iter().filter(|scored| !scored.p_value.is_nan()).for_each(|scored| counter.add(scored.p_value));
             counter.cutoff()
         }
         _ => None,
@@ -369,7 +451,8 @@ fn by_oddness(a: &Scored, b: &Scored) -> Ordering {
     b.score.total_cmp(&a.score)
 }
 
-fn reason_dict<'py>(py: Python<'py>, reason: &Reason) -> PyResult<Bound<'py, PyDict>> {
+/// A reason as a dict.
+pub fn reason_dict<'py>(py: Python<'py>, reason: &Reason) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("column", &reason.column)?;
     dict.set_item("saw", &reason.saw)?;

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ledger
+from test_masks import spoilt, squares
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -21,5 +22,6 @@ def blocks():
 def test_examples(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ledger().to_csv("claims.csv", index=False)
-    names = {"df": ledger(), "new": ledger(50)}
+    masks, _ = squares()
+    names = {"df": ledger(), "new": ledger(50), "masks": masks, "predicted": spoilt(masks)}
     exec(compile(code, "page", "exec"), names)

@@ -96,7 +96,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     if arguments.output.cells {
         return Ok((cells::write(&model, &table, &arguments.output, &arguments.rule, console)?, Vec::new()));
     }
-    warn_of_small_contamination(console, &model, rule);
+    warn_of_small_contamination(console, model.calibration(), rule, "row");
     let scores = model.score_own(&table)?;
     let cutoff = cutoff(rule, &scores)?;
     let flags: Vec<bool> = scores.iter().map(|row| rule.flags(row.score, row.p_value, cutoff)).collect();

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use gnsm::internals::files::AtomicFile;
-use gnsm::{ColumnReport, Ending, Model, ReadOptions, Rule, Table, TableReader};
+use gnsm::{Calibration, ColumnReport, Ending, Model, ReadOptions, Rule, Table, TableReader};
 
 use crate::arguments::{OutputArguments, RuleArguments};
 use crate::console::Console;
@@ -169,20 +169,20 @@ pub fn column_notes(model: &Model, report: &ColumnReport) -> Vec<String> {
 }
 
 /// Warns of a rule that no row can meet.
-fn warn_of_small_contamination(console: Console, model: &Model, rule: Rule) {
-    if let Some(warning) = contamination_warning(model, rule) {
+fn warn_of_small_contamination(console: Console, calibration: &Calibration, rule: Rule, unit: &str) {
+    if let Some(warning) = contamination_warning(calibration, rule, unit) {
         console.warn(warning);
     }
 }
 
-/// What is wrong with a rule that no row can meet.
-pub fn contamination_warning(model: &Model, rule: Rule) -> Option<String> {
-    let smallest = model.calibration().smallest_p();
+/// What is wrong with a rule that no row can meet, or no mask: `unit` says which.
+pub fn contamination_warning(calibration: &Calibration, rule: Rule, unit: &str) -> Option<String> {
+    let smallest = calibration.smallest_p();
     match rule {
         Rule::Contamination(part) if part < smallest => Some(format!(
             "--contamination {part} flags nothing: with {} to calibrate, p-values go down to {}; \
              give that or more, or use --threshold",
-            plural(model.calibration().rows(), "row"),
+            plural(calibration.rows(), unit),
             p_value_above(smallest),
         )),
         _ => None,

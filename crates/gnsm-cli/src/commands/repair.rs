@@ -20,12 +20,17 @@ const RATE: f64 = 0.5;
 const CHANGES: &str = "row,column,from,to,probability\n";
 
 /// A cell that is replaced.
-struct Change {
-    row: usize,
-    column: String,
-    from: String,
-    to: String,
-    probability: f64,
+pub struct Change {
+    /// The row, from 0.
+    pub row: usize,
+    /// The column.
+    pub column: String,
+    /// What stands there.
+    pub from: String,
+    /// What belongs there.
+    pub to: String,
+    /// The probability that both is so.
+    pub probability: f64,
 }
 
 /// Runs the command.
@@ -49,8 +54,7 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
     let missing = Some(model.schema().missing.clone());
     let (table, _) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     note_columns(console, &model, &table.file, &model.check(&table)?);
-    let changes: Vec<Change> =
-        model.odd_cells(&table, RATE)?.iter().filter_map(|cell| change(cell, &table, arguments.at_least)).collect();
+    let changes = changes(&model, &table, arguments.at_least)?;
     if arguments.json {
         let list = changes.iter().map(|Change { row, column, from, to, probability }| {
             json!({ "row": row, "column": column, "from": from, "to": to, "probability": probability })
@@ -77,6 +81,12 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
         None => console.note(format_args!("{} would be changed", plural(changes.len() as u64, "cell"))),
     }
     Ok(Outcome::Done)
+}
+
+/// The cells of a table that are replaced, the surest first.
+pub fn changes(model: &Model, table: &Table, at_least: f64) -> gnsm::Result<Vec<Change>> {
+    let cells = model.odd_cells(table, RATE)?;
+    Ok(cells.iter().filter_map(|cell| change(cell, table, at_least)).collect())
 }
 
 /// What is done about a cell, if it is sure enough: that it is wrong, and what belongs there.

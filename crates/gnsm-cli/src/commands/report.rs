@@ -29,7 +29,7 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
     refuse_same_file(&arguments.output, &read)?;
     let page = create_file(&arguments.output)?;
     let model = Model::load(&arguments.model)?;
-    warn_of_small_contamination(console, &model, rule);
+    warn_of_small_contamination(console, model.calibration(), rule, "row");
     let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
     interrupt::stop_soon()?;
     let mut collector = Collector::new(&model, rule)?;

@@ -36,7 +36,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     }
     let on_screen = output.is_none() && std::io::stdout().is_terminal();
     let mut model = Model::load(&arguments.model)?;
-    warn_of_small_contamination(console, &model, rule);
+    warn_of_small_contamination(console, model.calibration(), rule, "row");
     let options = arguments.read.options(Some(model.schema().missing.clone()));
     let mut reader = open_table(&arguments.files, &options)?;
     interrupt::stop_soon()?;

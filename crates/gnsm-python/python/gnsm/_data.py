@@ -1,6 +1,7 @@
 """Tables in and out: whatever a table is, it is handed over as an Arrow stream or as columns, piece by piece.
 
-`given` looks at a table and remembers its kind and its index; `Given.frame` makes a frame of the same kind from results.
+`given` looks at a table and remembers its kind and its index; `Given.frame` makes a frame of the same kind from results,
+and `Given.changed` one of the table itself with other cells.
 """
 
 from __future__ import annotations
@@ -29,14 +30,20 @@ class Given:
         self.source = source
         self.index = index
 
-    def frame(self, columns: dict[str, Any], rows: Sequence[int] | None = None, pretty: str | None = None) -> Any:
-        """A frame of the given kind. `rows` says which row each of its rows is about, if not one after another."""
+    @property
+    def can_be_read_twice(self) -> bool:
+        """Whether a second look at the same source finds the same rows. A stream that is used up says how to read on."""
+        return self.source[0] != "stream" or not hasattr(self.source[-1], "read_next_batch")
+
+    def index_of(self, rows: Sequence[int]) -> Any:
+        """The index of these rows, if there is one."""
+        return None if self.index is None else self.index.take(list(rows))
+
+    def frame(self, columns: dict[str, Any], index: Any = None, pretty: str | None = None) -> Any:
+        """A frame of the given kind, with this index where frames have one."""
         if self.kind == "pandas" or self.kind == "path" and optional("pandas"):
             import pandas
 
-            index = self.index
-            if index is not None and rows is not None:
-                index = index.take(list(rows))
             frame = pandas.DataFrame(columns, index=index)
             return _dressed(frame, pretty) if pretty else frame
         if self.kind == "polars":
@@ -210,13 +217,21 @@ def _columns(name: str, columns: Mapping[str, Any]) -> Source:
             raise GnsmError(f"{name}, column `{column}`: has {length} rows, and the first column has {n_rows}")
     specs = {column: _spec(values) for column, values in columns.items()}
 
-    def pieces() -> Iterator[list[Cells]]:
-        for start in range(0, n_rows, PIECE):
-            end = min(start + PIECE, n_rows)
-            yield [spec.take(start, end) for spec in specs.values()]
-
     declared = [(column, spec.kind, spec.categories) for column, spec in specs.items()]
-    return "columns", name, declared, pieces()
+    return "columns", name, declared, Pieces(n_rows, list(specs.values()))
+
+
+class Pieces:
+    """The rows of some columns, piece by piece, as often as they are wanted."""
+
+    def __init__(self, n_rows: int, specs: list[Spec]) -> None:
+        self.n_rows = n_rows
+        self.specs = specs
+
+    def __iter__(self) -> Iterator[list[Cells]]:
+        for start in range(0, self.n_rows, PIECE):
+            end = min(start + PIECE, self.n_rows)
+            yield [spec.take(start, end) for spec in self.specs]
 
 
 def _spec(values: Any) -> Spec:
@@ -332,7 +347,7 @@ def _objects(values: Any) -> Any:
     return array
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and math.isnan(value)
@@ -346,7 +361,7 @@ def _texts(values: Any) -> list[str | None] | None:
     for value in values:
         if isinstance(value, numpy.generic):
             value = value.item()
-        if _is_missing(value):
+        if is_missing(value):
             texts.append(None)
         elif isinstance(value, str):
             texts.append(value)
@@ -384,14 +399,14 @@ def _object_spec(values: Any) -> Spec:
 
     kinds: set[type] = set()
     for value in values:
-        if not _is_missing(value):
+        if not is_missing(value):
             kinds.add(type(value.item()) if isinstance(value, numpy.generic) else type(value))
 
     def all_are(*types: type) -> bool:
         return bool(kinds) and all(issubclass(kind, types) for kind in kinds)
 
     if not kinds or all_are(str):
-        return Spec("text", [], lambda a, b: ([None if _is_missing(v) else str(v) for v in values[a:b]], None))
+        return Spec("text", [], lambda a, b: ([None if is_missing(v) else str(v) for v in values[a:b]], None))
     if bool in kinds and not all_are(bool):
         return _text_spec(values)
     for types, kind, width, of in (
@@ -412,12 +427,12 @@ def _object_spec(values: Any) -> Spec:
 def _object_numbers(values: Any, kind: str, width: str, of: Callable[[Any], Any]) -> Spec:
     import numpy
 
-    if kind == "integer" and any(not _is_missing(v) and not -(2**63) <= v < 2**63 for v in values):
+    if kind == "integer" and any(not is_missing(v) and not -(2**63) <= v < 2**63 for v in values):
         return _text_spec(values)
 
     def take(start: int, end: int) -> Cells:
         part = values[start:end]
-        missing = [_is_missing(value) for value in part]
+        missing = [is_missing(value) for value in part]
         numbers = [0 if gone else of(value) for value, gone in zip(part, missing)]
         mask = numpy.array(missing, dtype="u1").tobytes() if any(missing) else None
         return numpy.array(numbers, dtype=width).tobytes(), mask

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from . import _gnsm, _html
+from . import _gnsm, _html, _upkeep
 from ._data import Given, given
 from ._gnsm import Core, GnsmError
 from ._work import Teller, Wanted, warn
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Column(NamedTuple):
@@ -27,9 +30,25 @@ def settings(method: str = "cells", *, preset: str | None = None, head: str | No
     return found
 
 
-def _kinds(**named: Any) -> list[tuple[str, str]]:
+class Kinds(TypedDict, total=False):
+    """Lists of columns that are to be taken for something; the kinds of the others are found."""
+
+    categorical: Iterable[Any] | None
+    numeric: Iterable[Any] | None
+    date: Iterable[Any] | None
+    day_first: Iterable[Any] | None
+    month_first: Iterable[Any] | None
+    identifier: Iterable[Any] | None
+    text: Iterable[Any] | None
+    ignore: Iterable[Any] | None
+
+
+def _pairs(kinds: Kinds) -> list[tuple[str, str]]:
+    """Each named column with its kind."""
     pairs = []
-    for kind, columns in named.items():
+    for kind, columns in kinds.items():
+        if kind not in Kinds.__annotations__:
+            raise TypeError(f"there is no argument `{kind}`; kinds of columns are {', '.join(Kinds.__annotations__)}")
         if columns is None:
             continue
         if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
@@ -55,7 +74,16 @@ def _value(value: Any) -> str | None:
     return str(value)
 
 
-def _seed(seed: Any) -> int:
+def settings_text(settings: Mapping[str, Any] | None) -> str:
+    """Settings as JSON."""
+    try:
+        return json.dumps(dict(settings or {}))
+    except (TypeError, ValueError) as error:
+        raise GnsmError(f"the settings are not plain numbers, texts and dicts ({error})") from None
+
+
+def whole_seed(seed: Any) -> int:
+    """The seed, if it is one."""
     if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed.__index__() < 2**64:
         raise GnsmError(f"setting `seed`: is {seed!r}, must be a whole number from 0 on")
     return int(seed.__index__())
@@ -71,16 +99,9 @@ def fit(
     settings: Mapping[str, Any] | None = None,
     preset: str | None = None,
     head: str | None = None,
-    categorical: Iterable[Any] | None = None,
-    numeric: Iterable[Any] | None = None,
-    date: Iterable[Any] | None = None,
-    day_first: Iterable[Any] | None = None,
-    month_first: Iterable[Any] | None = None,
-    identifier: Iterable[Any] | None = None,
-    text: Iterable[Any] | None = None,
-    ignore: Iterable[Any] | None = None,
     max_seconds: float | None = None,
     progress: Wanted = None,
+    **kinds: Unpack[Kinds],
 ) -> Model:
     """Learns what is usual in a table.
 
@@ -92,38 +113,25 @@ def fit(
     anomaly: the value of the label column that means anomaly; 1 if it is not given.
     settings: settings of the method in place of its own; `gnsm.settings(method)` shows them.
     preset, head: ready-made settings, as on the command line.
-    categorical, numeric, date, day_first, month_first, identifier, text, ignore: lists of columns that are to be taken
-        for this. The kinds of the others are found.
     max_seconds: ends training after so many seconds with the best so far.
     progress: `False` for none, `True` for a bar, a function that is called with a `gnsm.Progress`. By default there is a
         bar in a terminal and in a notebook, if `tqdm` is installed.
+    kinds: `categorical`, `numeric`, `date`, `day_first`, `month_first`, `identifier`, `text` and `ignore` are lists of
+        columns that are to be taken for this. The kinds of the others are found.
     """
+    pairs = _pairs(kinds)
     table = given(data)
-    kinds = _kinds(
-        categorical=categorical,
-        numeric=numeric,
-        date=date,
-        day_first=day_first,
-        month_first=month_first,
-        identifier=identifier,
-        text=text,
-        ignore=ignore,
-    )
-    try:
-        changes = json.dumps(dict(settings or {}))
-    except (TypeError, ValueError) as error:
-        raise GnsmError(f"the settings are not plain numbers, texts and dicts ({error})") from None
     with Teller(progress) as teller:
         core, warnings = Core.fit(
             table.source,
             method=str(method),
             preset=preset,
             head=head,
-            settings=changes,
-            seed=_seed(seed),
+            settings=settings_text(settings),
+            seed=whole_seed(seed),
             label=_named(label),
             anomaly=_value(anomaly),
-            kinds=kinds,
+            kinds=pairs,
             max_seconds=max_seconds,
             tell=teller.function,
         )
@@ -131,62 +139,28 @@ def fit(
     return Model(core)
 
 
-def detect(
-    data: Any,
-    *,
-    explain: int = 0,
-    contamination: float | None = None,
-    fdr: float | None = None,
-    threshold: float | None = None,
-    progress: Wanted = None,
-    **options: Any,
-) -> Any:
+def detect(data: Any, *, explain: int = 0, progress: Wanted = None, **options: Any) -> Any:
     """Learns from a table and scores its own rows, each as if it had not been there.
 
-    Returns what `Model.score` returns. Without another rule, rows are flagged with a false discovery rate of 0.1: of ten
-    flags, one is expected to be a false alarm. `options` are those of `gnsm.fit`.
+    Returns what `Model.score` returns. `contamination`, `fdr` or `threshold` is the rule. Without one, rows are flagged
+    with a false discovery rate of 0.1: of ten flags, one is expected to be a false alarm. The other options are those of
+    `gnsm.fit`.
     """
-    if contamination is None and fdr is None and threshold is None:
-        fdr = 0.1
-    # A stream that can be read only once is kept, since it is read twice.
-    table = data.read_all() if hasattr(data, "read_all") and hasattr(data, "__arrow_c_stream__") else data
+    rules = {name: options.pop(name) for name in RULES if options.get(name) is not None} or {"fdr": 0.1}
+    table = _kept(data)
     model = fit(table, progress=progress, **options)
-    return model.score(
-        table,
-        own=True,
-        explain=explain,
-        contamination=contamination,
-        fdr=fdr,
-        threshold=threshold,
-        progress=progress,
-    )
+    return model.score(table, own=True, explain=explain, progress=progress, **rules)
 
 
-def columns(
-    data: Any,
-    label: Any = None,
-    *,
-    categorical: Iterable[Any] | None = None,
-    numeric: Iterable[Any] | None = None,
-    date: Iterable[Any] | None = None,
-    day_first: Iterable[Any] | None = None,
-    month_first: Iterable[Any] | None = None,
-    identifier: Iterable[Any] | None = None,
-    text: Iterable[Any] | None = None,
-    ignore: Iterable[Any] | None = None,
-) -> list[Column]:
-    """What each column of a table is taken for, without a fit."""
-    kinds = _kinds(
-        categorical=categorical,
-        numeric=numeric,
-        date=date,
-        day_first=day_first,
-        month_first=month_first,
-        identifier=identifier,
-        text=text,
-        ignore=ignore,
-    )
-    return [Column(*column) for column in _gnsm.columns(given(data).source, _named(label), kinds)]
+def _kept(data: Any) -> Any:
+    """The rows of a stream that can be read only once; everything else as it is."""
+    return data.read_all() if hasattr(data, "read_all") and hasattr(data, "__arrow_c_stream__") else data
+
+
+def columns(data: Any, label: Any = None, **kinds: Unpack[Kinds]) -> list[Column]:
+    """What each column of a table is taken for, without a fit. `kinds` are those of `gnsm.fit`."""
+    pairs = _pairs(kinds)
+    return [Column(*column) for column in _gnsm.columns(given(data).source, _named(label), pairs)]
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -198,9 +172,15 @@ def _from_bytes(data: bytes) -> Model:
     return Model(Core.from_bytes(data))
 
 
-def _rule(contamination: float | None, fdr: float | None, threshold: float | None) -> tuple[str, float]:
-    named = {"contamination": contamination, "fdr": fdr, "threshold": threshold}
-    rules = {name: value for name, value in named.items() if value is not None}
+#: The rules that say what is flagged.
+RULES = ("contamination", "fdr", "threshold")
+
+
+def rule_of(
+    contamination: float | None = None, fdr: float | None = None, threshold: float | None = None
+) -> tuple[str, float]:
+    """The one rule that is given: a word and its number."""
+    rules = {name: value for name, value in zip(RULES, (contamination, fdr, threshold)) if value is not None}
     if len(rules) > 1:
         raise GnsmError(f"{' and '.join(f'`{name}`' for name in rules)} are two rules; give one")
     for name, value in rules.items():
@@ -232,6 +212,7 @@ class Model:
         fdr: float | None = None,
         threshold: float | None = None,
         own: bool = False,
+        drift: bool = True,
         progress: Wanted = False,
     ) -> Any:
         """A score, a p-value and a flag for each row, in a frame of the given kind with the given index.
@@ -242,29 +223,32 @@ class Model:
             `fdr` the largest share of false alarms among the flagged rows, `threshold` the lowest score.
         explain: adds columns `reason_1`, `reason_2` and so on with the strongest reasons in words.
         own: says that these are the rows that the model was fitted on: each is judged as if it had not been there.
+        drift: what is new in more than half of the rows is set aside, as the command line does it, and a warning names
+            the columns that moved. For this the rows are looked at twice; those of a stream cannot be.
         """
         table = given(data)
-        return table.frame(self._scores(table, explain, _rule(contamination, fdr, threshold), own, progress))
+        rule = rule_of(contamination, fdr, threshold)
+        drift = drift and table.can_be_read_twice
+        return table.frame(self._scores(table, explain, rule, own=own, drift=drift, progress=progress), table.index)
 
     def _scores(
-        self, table: Given, explain: int, rule: tuple[str, float], own: bool, progress: Wanted
+        self,
+        table: Given,
+        explain: int,
+        rule: tuple[str, float],
+        own: bool = False,
+        drift: bool = False,
+        progress: Wanted = False,
     ) -> dict[str, Any]:
-        import numpy
-
         if explain < 0:
             raise GnsmError(f"`explain` is {explain}; give the number of reasons, from 0 on")
         with Teller(progress) as teller:
             scores, p_values, flags, reasons, warnings = self._core.score(
-                table.source, rule, explain, own, teller.function
+                table.source, rule, explain, own, drift, teller.function
             )
         warn(warnings)
-        columns: dict[str, Any] = {
-            "score": numpy.frombuffer(scores, dtype="<f8"),
-            "p_value": numpy.frombuffer(p_values, dtype="<f8"),
-            "anomaly": numpy.frombuffer(flags, dtype=bool),
-        }
-        for place, words in enumerate(reasons):
-            columns[f"reason_{place + 1}"] = words
+        columns = score_columns(scores, p_values, flags)
+        columns.update({f"reason_{place + 1}": words for place, words in enumerate(reasons)})
         return columns
 
     def score_batches(
@@ -281,7 +265,7 @@ class Model:
         and others need. Memory does not grow with the number of batches. A false discovery rate needs all rows at once,
         and so is not offered here.
         """
-        rule = _rule(contamination, None, threshold)
+        rule = rule_of(contamination, threshold=threshold)
         for batch in batches:
             yield _widened(batch, self, explain, rule)
 
@@ -293,6 +277,7 @@ class Model:
         rows: Sequence[int] | None = None,
         reasons: int | None = 3,
         own: bool = False,
+        drift: bool = True,
         progress: Wanted = False,
     ) -> Any:
         """Why the oddest rows are odd: a line for each of their strongest reasons, in a frame of the given kind.
@@ -307,6 +292,7 @@ class Model:
         top: how many rows. `rows` names them by their numbers instead.
         reasons: how many reasons a row, at the most; `None` for all.
         own: says that these are the rows that the model was fitted on.
+        drift: as for `score`.
         """
         if top < 0 or (reasons is not None and reasons < 0):
             raise GnsmError("`top` and `reasons` are numbers from 0 on")
@@ -314,21 +300,76 @@ class Model:
         if wanted is not None and any(row < 0 for row in wanted):
             raise GnsmError("`rows` are the numbers of rows, counted from 0")
         table = given(data)
+        drift = drift and table.can_be_read_twice
+        most = 2**32 if reasons is None else reasons
         with Teller(progress) as teller:
-            explained, warnings = self._core.explain(
-                table.source, top, wanted, 2**32 if reasons is None else reasons, own, teller.function
-            )
+            explained, warnings = self._core.explain(table.source, top, wanted, most, own, drift, teller.function)
         warn(warnings)
-        lines: dict[str, list[Any]] = {
-            name: [] for name in ("row", "column", "saw", "expected", "probability", "part", "share", "words")
-        }
-        for row, _score, _p_value, rest, found in explained:
-            for reason in [*found, {"part": rest}]:
-                lines["row"].append(row)
-                for name in list(lines)[1:]:
-                    lines[name].append(reason.get(name))
-        html = _html.explanations(explained)
-        return table.frame(_typed(lines), lines["row"], html)
+        lines: list[dict[str, Any]] = []
+        for row, _, _, rest, found in explained:
+            lines += [{"row": row, **reason} for reason in [*found, {"part": rest}]]
+        names = ("row", "column", "saw", "expected", "probability", "part", "share", "words")
+        index = table.index_of([line["row"] for line in lines])
+        return table.frame(_upkeep.lines(lines, names), index, _html.explanations(explained))
+
+    def drift(self, data: Any, *, progress: Wanted = False) -> Any:
+        """How a table differs from what was learned: a line for each column, in a frame of the given kind.
+
+        moved: whether the column is another than it was: more of it is missing, new or out of range, or its values shifted,
+            by more than chance.
+        set_aside: whether something of it is new in more than half of the rows, so that `score` does not count it.
+        missing_then, missing_now, new_then, new_now: the shares of missing and of new values, when learned and in this table.
+        out_of_range: the share of numbers below or above all learned ones.
+        shift: the population stability index.
+        notes: what has moved, in words.
+        """
+        table = given(data)
+        with Teller(progress) as teller:
+            report = _gnsm.drift(self._core, table.source, teller.function)
+        return table.frame(_upkeep.drift(report))
+
+    def odd_cells(self, data: Any, *, fdr: float = 0.1) -> Any:
+        """The cells that are likely wrong, the surest first: a line for each, in a frame of the given kind.
+
+        row, column, saw, expected, probability, part, words: as for `explain`.
+        seen_probability: of what stands there.
+        p_value: the share of the column's cells that are as odd or odder.
+        wrong: the probability that the cell is wrong.
+
+        fdr: the share of the listed cells that may be right.
+        """
+        table = given(data)
+        cells, warnings = _gnsm.odd_cells(self._core, table.source, float(fdr))
+        warn(warnings)
+        names = ("row", "column", "saw", "expected", "probability", "seen_probability", "part", "p_value", "wrong", "words")
+        return table.frame(_upkeep.lines(cells, names), table.index_of([cell["row"] for cell in cells]))
+
+    def changes(self, data: Any, at_least: float = 0.9) -> Any:
+        """What `repair` would change, the surest first: a line for each cell, in a frame of the given kind.
+
+        row, column, from, to: the cell, what stands there, and what belongs there.
+        probability: that the cell is wrong and the other value right.
+        """
+        table = given(data)
+        found: list[dict[str, Any]] = [dict(zip(CHANGE, change)) for change in self._changes(table, at_least)]
+        return table.frame(_upkeep.lines(found, CHANGE), table.index_of([change["row"] for change in found]))
+
+    def repair(self, data: Any, at_least: float = 0.9) -> Any:
+        """The table with the cells replaced that are near certainly wrong; of the same kind, with the same index.
+
+        A cell is changed if it is wrong and another value of its column belongs there, both together with the probability
+        `at_least`. Numbers and dates are never changed. What was given stays as it is; `changes` lists what differs.
+        """
+        data = _kept(data)
+        table = given(data)
+        return _upkeep.changed(data, table, [] if table.kind == "path" else self._changes(table, at_least))
+
+    def _changes(self, table: Given, at_least: float) -> list[_upkeep.Change]:
+        if not 0 < at_least <= 1:
+            raise GnsmError(f"setting `at_least`: is {at_least}, must be a probability above 0 and up to 1")
+        found, warnings = _gnsm.changes(self._core, table.source, float(at_least))
+        warn(warnings)
+        return found
 
     @property
     def columns(self) -> list[Column]:
@@ -393,15 +434,19 @@ class Model:
         return _html.model(self._description)
 
 
-def _typed(lines: dict[str, list[Any]]) -> dict[str, Any]:
-    """Numbers as arrays; a number that is not there is NaN."""
+#: The columns of `Model.changes`.
+CHANGE = ("row", "column", "from", "to", "probability")
+
+
+def score_columns(scores: bytearray, p_values: bytearray, flags: bytearray) -> dict[str, Any]:
+    """The columns of scores from what the native part gives."""
     import numpy
 
-    typed: dict[str, Any] = dict(lines)
-    typed["row"] = numpy.array(lines["row"], dtype="int64")
-    for name in ("probability", "part", "share"):
-        typed[name] = numpy.array([numpy.nan if value is None else value for value in lines[name]], dtype="float64")
-    return typed
+    return {
+        "score": numpy.frombuffer(scores, dtype="<f8"),
+        "p_value": numpy.frombuffer(p_values, dtype="<f8"),
+        "anomaly": numpy.frombuffer(flags, dtype=bool),
+    }
 
 
 def _widened(batch: Any, model: Model, explain: int, rule: tuple[str, float]) -> Any:
@@ -409,16 +454,10 @@ def _widened(batch: Any, model: Model, explain: int, rule: tuple[str, float]) ->
     table = given(batch)
     n_rows = getattr(batch, "num_rows", None)
     if (len(batch) if n_rows is None else n_rows) == 0:
-        import numpy
-
-        columns: dict[str, Any] = {
-            "score": numpy.empty(0),
-            "p_value": numpy.empty(0),
-            "anomaly": numpy.empty(0, dtype=bool),
-        }
+        columns = score_columns(bytearray(), bytearray(), bytearray())
         columns.update({f"reason_{place + 1}": [] for place in range(explain)})
     else:
-        columns = model._scores(table, explain, rule, False, False)
+        columns = model._scores(table, explain, rule)
         for place in range(explain):
             columns.setdefault(f"reason_{place + 1}", [None] * len(columns["score"]))
     if table.kind == "pandas":
@@ -434,4 +473,4 @@ def _widened(batch: Any, model: Model, explain: int, rule: tuple[str, float]) ->
             kind = pyarrow.string() if name.startswith("reason_") else None
             batch = batch.append_column(name, pyarrow.array(values, kind))
         return batch
-    return {**dict(batch), **columns} if table.kind == "dict" else table.frame(columns)
+    return {**dict(batch), **columns} if table.kind == "dict" else table.frame(columns, table.index)

@@ -14,13 +14,15 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::files::atomic_file::AtomicFile;
-use crate::files::store::Loaded;
+use crate::files::store::{Damage, Loaded};
 
 /// The version this library writes, and the newest it reads.
 pub(crate) const VERSION: u32 = 1;
 const KEY: &str = "gnsm";
 /// The format of models of masks.
 pub(crate) const MASK_MODEL: &str = "gnsm-mask-model";
+/// What stands for the file in messages about a model that is in none.
+pub(crate) const NO_FILE: &str = "model";
 
 /// Named arrays.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -236,11 +238,25 @@ pub(crate) struct Contents {
 /// Reads a file of this `format`, and checks everything that can be checked without knowing what it is for.
 pub(crate) fn read(path: &Path, format: &str) -> Result<Contents> {
     let bytes = std::fs::read(path).map_err(|error| Error::io(path, error))?;
-    parse(&bytes, format).map_err(|(problem, advice)| Error::ModelFile {
+    read_bytes(path, &bytes, format)
+}
+
+/// [`read`] where the bytes of the file are at hand; `path` stands for it in messages.
+pub(crate) fn read_bytes(path: &Path, bytes: &[u8], format: &str) -> Result<Contents> {
+    parse(bytes, format).map_err(|(problem, advice)| Error::ModelFile {
         path: path.to_path_buf(),
         problem,
         advice: advice.to_owned(),
     })
+}
+
+/// The error of a model whose contents do not fit together.
+pub(crate) fn unusable(path: &Path, Damage(problem): &Damage) -> Error {
+    Error::ModelFile {
+        path: path.to_path_buf(),
+        problem: format!("its contents do not fit together ({problem})"),
+        advice: "fit again".into(),
+    }
 }
 
 /// The error of a file that cannot be used: what is wrong and what to do.
@@ -263,7 +279,7 @@ fn open(bytes: &[u8], foreign: impl Fn(String) -> Refusal) -> std::result::Resul
     serde_json::from_str(envelope).map_err(|error| (format!("its description is not readable ({error})"), DAMAGED))
 }
 
-pub(crate) fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents, Refusal> {
+fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents, Refusal> {
     let foreign = |problem: String| match format {
         MASK_MODEL => (problem, "give a file that `gnsm mask fit` wrote"),
         _ => (problem, "give a file that `gnsm fit` wrote"),

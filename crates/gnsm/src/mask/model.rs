@@ -15,8 +15,8 @@ use super::sample::{Preparation, Sample};
 use crate::decision::{Calibration, Scored};
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
-use crate::files::container::{self, Contents, MASK_MODEL, Tensors};
-use crate::files::{Damage, Loaded};
+use crate::files::container::{self, Contents, MASK_MODEL, NO_FILE, Tensors, unusable};
+use crate::files::Loaded;
 use crate::train::{FEWEST_ROWS, Run, Watcher, deal};
 
 /// A fitted model.
@@ -137,6 +137,20 @@ impl MaskModel {
         verdicts.map(|verdict| verdict.map(|verdict| verdict.scored)).collect()
     }
 
+    /// A score and p-value for each sample that was prepared as this model's [`Self::preparation`] says.
+    pub fn score_samples(&self, samples: &[Sample]) -> Vec<Scored> {
+        self.detector.score(samples).into_iter().map(|score| self.scored(score)).collect()
+    }
+
+    /// How much of the score of each sample is due to each pixel; without that where the method cannot tell.
+    pub fn maps(&self, samples: &[Sample]) -> Vec<Option<Grid<f32, 2>>> {
+        self.detector.score_with_maps(samples).into_iter().map(|(_, map)| map).collect()
+    }
+
+    fn scored(&self, score: f64) -> Scored {
+        Scored { score, p_value: self.calibration.p_value(score) }
+    }
+
     /// What there is to say of each name, with maps if they are asked for; each comes or fails by itself.
     pub fn judge(&self, folder: &MaskFolder, names: &[String], with_maps: bool) -> Vec<Result<Verdict>> {
         let mut samples = Vec::new();
@@ -163,13 +177,25 @@ impl MaskModel {
     fn verdict(&self, slices: Vec<(f64, Option<Grid<f32, 2>>)>) -> Verdict {
         let scores: Vec<f64> = slices.iter().map(|(score, _)| *score).collect();
         let (oddest, score) = oddest(&scores);
-        let scored = Scored { score, p_value: self.calibration.p_value(score) };
-        Verdict { scored, oddest, maps: slices.into_iter().filter_map(|(_, map)| map).collect() }
+        Verdict { scored: self.scored(score), oddest, maps: slices.into_iter().filter_map(|(_, map)| map).collect() }
     }
 
     /// Writes a model file, beside, then renamed.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
+        let (content, tensors) = self.contents(path)?;
+        self.hash = Some(container::write(path, MASK_MODEL, &content, &tensors)?);
+        Ok(())
+    }
+
+    /// The bytes of this model's file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let path = Path::new(NO_FILE);
+        let (content, tensors) = self.contents(path)?;
+        Ok(container::to_bytes(path, MASK_MODEL, &content, &tensors)?.0)
+    }
+
+    fn contents(&self, path: &Path) -> Result<(Content, Tensors)> {
         let mut tensors = Tensors::default();
         let content = Content {
             preparation: self.preparation,
@@ -178,19 +204,21 @@ impl MaskModel {
             calibration: self.calibration.clone(),
             report: self.report.clone(),
         };
-        self.hash = Some(container::write(path, MASK_MODEL, &content, &tensors)?);
-        Ok(())
+        Ok((content, tensors))
     }
 
     /// Reads a model file of one of these methods.
     pub fn load(path: impl AsRef<Path>, methods: Vec<Box<dyn MaskMethod>>) -> Result<Self> {
         let path = path.as_ref();
         let contents = container::read(path, MASK_MODEL)?;
-        Self::from_contents(contents, methods).map_err(|Damage(problem)| Error::ModelFile {
-            path: path.to_path_buf(),
-            problem: format!("its contents do not fit together ({problem})"),
-            advice: "fit again".into(),
-        })
+        Self::from_contents(contents, methods).map_err(|damage| unusable(path, &damage))
+    }
+
+    /// A model of one of these methods from the bytes of a model file.
+    pub fn from_bytes(bytes: &[u8], methods: Vec<Box<dyn MaskMethod>>) -> Result<Self> {
+        let path = Path::new(NO_FILE);
+        let contents = container::read_bytes(path, bytes, MASK_MODEL)?;
+        Self::from_contents(contents, methods).map_err(|damage| unusable(path, &damage))
     }
 
     fn from_contents(contents: Contents, methods: Vec<Box<dyn MaskMethod>>) -> Loaded<Self> {

@@ -68,11 +68,7 @@ impl MaskFolder {
         let mask = read_mask(self.file(name))?;
         let Some(folder) = &self.images else { return Ok((mask, None)) };
         let image = read_image(image_file(folder, name)?)?;
-        if image.shape() != mask.shape() {
-            let sizes = [Size(mask.shape()), Size(image.shape())];
-            let problem = format!("has {} pixels, its image {}", sizes[0], sizes[1]);
-            return Err(bad(&self.file(name), problem, "give pairs of one size"));
-        }
+        check_pair(&mask, Some(&image), &self.file(name).display().to_string())?;
         Ok((mask, Some(image)))
     }
 }
@@ -87,6 +83,17 @@ pub fn volume_file(folder: impl AsRef<Path>, name: &str) -> Option<PathBuf> {
 pub fn is_volume(path: &Path) -> bool {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     VOLUME_ENDINGS.iter().any(|ending| name.ends_with(&format!(".{ending}")))
+}
+
+/// Refuses an image that is not of its mask's size.
+pub(super) fn check_pair(mask: &Mask, image: Option<&Image>, name: &str) -> Result<()> {
+    match image.map(Grid::shape) {
+        Some(shape) if shape != mask.shape() => {
+            let problem = format!("has {} pixels, its image {}", Size(mask.shape()), Size(shape));
+            Err(bad(Path::new(name), problem, "give pairs of one size"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The file of an image, by any of the endings that one may have.

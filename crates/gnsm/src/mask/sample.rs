@@ -1,12 +1,10 @@
 //! A mask as a detector sees it: void is background, every class is one of K, and the size is the model's.
 
-use std::path::Path;
-
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::grid::{Image, Mask};
-use super::read::MaskFolder;
+use super::read::{MaskFolder, check_pair};
 use super::{BACKGROUND, VOID};
 use crate::error::{Error, Place, Result};
 
@@ -59,12 +57,14 @@ impl Preparation {
     pub fn read(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Vec<Sample>>> {
         let read = |name: &String| -> Result<Vec<Sample>> {
             let pairs = folder.read(name)?.into_iter();
-            pairs.map(|(mask, image)| self.sample(mask, image, &folder.file(name))).collect()
+            pairs.map(|(mask, image)| self.prepare(mask, image, &folder.file(name).display().to_string())).collect()
         };
         names.par_iter().map(read).collect()
     }
 
-    fn sample(&self, mut mask: Mask, mut image: Option<Image>, file: &Path) -> Result<Sample> {
+    /// A sample from a mask and its image, which must be of the same size; errors call them `name`.
+    pub fn prepare(&self, mut mask: Mask, mut image: Option<Image>, name: &str) -> Result<Sample> {
+        check_pair(&mask, image.as_ref(), name)?;
         for label in mask.cells_mut() {
             if Some(*label) == self.void {
                 *label = BACKGROUND;
@@ -74,7 +74,7 @@ impl Preparation {
         if let Some(classes) = self.classes
             && u32::from(highest) >= classes
         {
-            let place = Place { file: file.display().to_string(), ..Place::default() };
+            let place = Place { file: name.to_owned(), ..Place::default() };
             let problem = format!("holds class {highest}, and classes are 0 to {}", classes - 1);
             return Err(Error::data(place, problem, "mend the mask, or fit with more --classes"));
         }

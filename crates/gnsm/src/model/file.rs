@@ -11,15 +11,13 @@ use crate::columns::{Encoded, Encoder, Schema};
 use crate::decision::Calibration;
 use crate::drift::Reference;
 use crate::error::{Error, Result};
-use crate::files::container::{self, Contents, Tensors};
-use crate::files::{Damage, Loaded, Store};
+use crate::files::container::{self, Contents, NO_FILE, Tensors, unusable};
+use crate::files::{Loaded, Store};
 use crate::generate::Manner;
 use crate::method::{Fitted, Method};
 use crate::train::FitReport;
 
 const MODEL: &str = "gnsm-model";
-/// What stands for the file in messages about a model that is in none.
-const NO_FILE: &str = "model";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,11 +72,7 @@ pub(crate) fn load(path: &Path) -> Result<Model> {
 /// A model from the bytes of a file; what fuzzing and a server need.
 pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let path = Path::new(NO_FILE);
-    let contents = container::parse(bytes, MODEL).map_err(|(problem, advice)| Error::ModelFile {
-        path: path.to_path_buf(),
-        problem,
-        advice: advice.to_owned(),
-    })?;
+    let contents = container::read_bytes(path, bytes, MODEL)?;
     from_contents(contents).map_err(|damage| unusable(path, &damage))
 }
 
@@ -93,14 +87,6 @@ fn from_contents(contents: Contents) -> Loaded<Model> {
     let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
     let (calibration, report) = (content.calibration, content.report);
     Ok(Model { encoder, fitted, calibration, reference, manner, report, hash: Some(blake3) })
-}
-
-fn unusable(path: &Path, Damage(problem): &Damage) -> Error {
-    Error::ModelFile {
-        path: path.to_path_buf(),
-        problem: format!("its contents do not fit together ({problem})"),
-        advice: "fit again".into(),
-    }
 }
 
 /// What a checkpoint must agree with to be continued: the settings, the seed and the rows.

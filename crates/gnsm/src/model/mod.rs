@@ -124,6 +124,7 @@ impl Model {
         if !(rate > 0.0 && rate < 1.0) {
             return Err(Error::config("rate", format!("{rate} is not a share between 0 and 1")));
         }
+        let table = &*self.marked(table);
         let rows = self.encoder.encode_whole(table)?;
         let left_out = rows.fingerprint().to_hex().as_str() == self.report.fingerprint;
         let (encoder, detector) = (&self.encoder, self.fitted.detector());

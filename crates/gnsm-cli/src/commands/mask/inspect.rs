@@ -15,31 +15,38 @@ use crate::settings;
 pub fn run(arguments: &InspectArguments, model: &MaskModel) -> Result<Outcome> {
     let file = arguments.model.display().to_string();
     let size = std::fs::metadata(&arguments.model).with_context(|| file.clone())?.len();
-    let settings = settings::without_limits(settings::readable(&model.detector().settings())?);
     if arguments.json {
-        print_json(&as_json(&file, size, model, &settings))?;
+        let mut whole = json!({ "file": file, "bytes": size });
+        if let (Value::Object(whole), Value::Object(model)) = (&mut whole, describe(model)?) {
+            whole.extend(model);
+        }
+        print_json(&whole)?;
     } else {
-        print_page(&page(&file, size, model, &settings))?;
+        print_page(&page(&file, size, model, &settings_of(model)?))?;
     }
     Ok(Outcome::Done)
 }
 
-fn as_json(file: &str, size: u64, model: &MaskModel, settings: &Value) -> Value {
+/// The settings, without limits that limit nothing.
+fn settings_of(model: &MaskModel) -> Result<Value> {
+    Ok(settings::without_limits(settings::readable(&model.detector().settings())?))
+}
+
+/// All about a model, for machines.
+pub fn describe(model: &MaskModel) -> Result<Value> {
     let detector = model.detector();
     let [training, validation, calibration] = model.report().masks;
-    json!({
-        "file": file,
-        "bytes": size,
+    Ok(json!({
         "blake3": model.hash(),
         "method": model.method(),
-        "settings": settings,
+        "settings": settings_of(model)?,
         "preparation": model.preparation(),
         "seed": model.report().seed,
         "masks": { "training": training, "validation": validation, "calibration": calibration },
         "training": detector.training().map(|(curve, ending)| json!({ "ending": ending, "curve": curve })),
         "warning": detector.warning(),
         "calibration": calibration_json(model.calibration()),
-    })
+    }))
 }
 
 fn page(file: &str, size: u64, model: &MaskModel, settings: &Value) -> String {

@@ -17,12 +17,13 @@ use anyhow::{Result, anyhow, bail};
 use gnsm::Error;
 use gnsm::mask::{MaskMethod, method_named};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 
 use super::Outcome;
 use crate::console::Console;
 use crate::display::{count, plain, plural};
 use crate::settings;
-use arguments::{FitArguments, MaskArguments, MaskCommand};
+use arguments::{FitArguments, MaskArguments, MaskCommand, MaskHeadName, MaskPreset};
 
 /// Images that are read and scored at a time.
 const AT_A_TIME: usize = 64;
@@ -42,16 +43,34 @@ pub fn run(arguments: &MaskArguments, console: Console) -> Result<Outcome> {
     }
 }
 
+/// The method of that name, with its preset and head.
+fn named(name: &str, preset: Option<MaskPreset>, head: Option<MaskHeadName>) -> Result<Box<dyn MaskMethod>> {
+    if name != "gnsm" && (preset.is_some() || head.is_some()) {
+        bail!("--preset and --head are for the method gnsm, not for {name}; leave them out");
+    }
+    Ok(match name {
+        "gnsm" => networks::gnsm(preset, head)?,
+        _ => method_named(networks::methods(), name)?,
+    })
+}
+
+/// A method with all of it given by name, and changes to its settings as JSON.
+pub fn method_with(name: &str, preset: Option<&str>, head: Option<&str>, changes: Value) -> Result<Box<dyn MaskMethod>> {
+    let mut method = named(name, settings::parsed("preset", preset)?, settings::parsed("head", head)?)?;
+    if changes.as_object().is_some_and(|changes| !changes.is_empty()) {
+        if method.settings().is_null() {
+            bail!("{name} has no settings; leave them out");
+        }
+        let changed = settings::changed(&method.settings(), changes)?;
+        method.set(changed).map_err(|problem| anyhow!("{problem}"))?;
+    }
+    Ok(method)
+}
+
 /// The method that was asked for, with its settings.
 fn method(arguments: &FitArguments) -> Result<Box<dyn MaskMethod>> {
     let name = arguments.method.as_str();
-    if name != "gnsm" && (arguments.preset.is_some() || arguments.head.is_some()) {
-        bail!("--preset and --head are for the method gnsm, not for {name}; leave them out");
-    }
-    let mut method = match name {
-        "gnsm" => networks::gnsm(arguments.preset, arguments.head)?,
-        _ => method_named(networks::methods(), name)?,
-    };
+    let mut method = named(name, arguments.preset, arguments.head)?;
     if let Some(path) = &arguments.config {
         if method.settings().is_null() {
             bail!("{name} has no settings; leave out --config");

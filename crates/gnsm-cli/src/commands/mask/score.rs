@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use gnsm::internals::files::AtomicFile;
 use gnsm::mask::{Grid, MaskFolder, MaskModel, Volume, image_file, is_volume, png_of_image, read_image, read_list};
-use gnsm::{Calibration, Error, FdrCounter, Rule, Scored};
+use gnsm::{Error, FdrCounter, Rule, Scored};
 
-use super::super::{p_value_above, refuse_same_file};
+use super::super::{refuse_same_file, warn_of_small_contamination};
 use super::arguments::{FolderArguments, ScoreArguments};
 use super::overlay::overlay;
 use super::{AT_A_TIME, Bar, Failures, Outcome, VOLUMES_AT_A_TIME, networks, note_device};
@@ -33,7 +33,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         note_device(console);
     }
     let mut maps = arguments.maps.as_deref().map(|folder| Maps::new(folder, &arguments.folder)).transpose()?;
-    warn_of_small_contamination(console, model.calibration(), rule);
+    warn_of_small_contamination(console, model.calibration(), rule, "mask");
     let names = read_list(&arguments.folder.list)?;
     let folder = MaskFolder { masks: arguments.folder.masks.clone(), images: arguments.folder.images.clone() };
     interrupt::stop_soon()?;
@@ -136,20 +136,5 @@ impl<'a> Maps<'a> {
         file.finish()?;
         self.drawn += 1;
         Ok(())
-    }
-}
-
-/// Warns of a rule that no mask can meet.
-fn warn_of_small_contamination(console: Console, calibration: &Calibration, rule: Rule) {
-    let smallest = calibration.smallest_p();
-    if let Rule::Contamination(part) = rule
-        && part < smallest
-    {
-        console.warn(format_args!(
-            "--contamination {part} flags nothing: with {} to calibrate, p-values go down to {}; \
-             give that or more, or use --threshold",
-            plural(calibration.rows(), "mask"),
-            p_value_above(smallest),
-        ));
     }
 }

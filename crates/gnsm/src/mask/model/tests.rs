@@ -40,6 +40,11 @@ fn scores_survive_the_file_and_do_not_depend_on_the_batch() {
         let loaded = MaskModel::load(&path, references()).expect("loaded");
         let scores = model.detector.score(&queries());
         assert_eq!(scores, loaded.detector.score(&queries()), "{}", method.name());
+        assert_eq!(model.to_bytes().expect("bytes"), bytes, "{}", method.name());
+        let twin = MaskModel::from_bytes(&bytes, references()).expect("a model");
+        assert_eq!(twin.score_samples(&queries()), model.score_samples(&queries()), "{}", method.name());
+        let cut = MaskModel::from_bytes(&bytes[..bytes.len() / 2], references()).expect_err("cut short").to_string();
+        assert!(cut.starts_with("model: "), "{cut}");
         let one_by_one: Vec<f64> = queries().into_iter().flat_map(|query| loaded.detector.score(&[query])).collect();
         assert_eq!(scores, one_by_one, "{}", method.name());
         assert!(scores.iter().all(|score| score.is_finite()), "{scores:?}");
