@@ -1,8 +1,13 @@
 """A small ledger with one odd row, in several kinds."""
 
-import numpy
-import pandas
-import pytest
+import os
+
+# scikit-learn checks arrays of other packages only if this is set before scipy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import numpy  # noqa: E402
+import pandas  # noqa: E402
+import pytest  # noqa: E402
 
 
 def ledger(n_rows=300):

@@ -94,38 +94,82 @@ def repeated(table: Any, n_rows: int) -> Any:
     return table[places.tolist()]
 
 
-def fit(
-    table: Any,
-    n_rows: int,
-    *,
-    method: str,
-    seed: int,
-    settings: Mapping[str, Any] | None,
-    categorical: Iterable[Any] | None,
-    numeric: Iterable[Any] | None,
-    ignore: Iterable[Any] | None,
-    max_seconds: float | None,
-) -> _model.Model:
-    """Fits a model for an estimator. An array's columns may be named by their places, from 0."""
+class Steps:
+    """Numbers of an array as categories: ten steps of equal width between the lowest and the highest training row.
+
+    The methods that judge categories cut numbers at their deciles. Then one number is as likely as any other, and none by
+    itself is odd. Of steps of equal width, those far out hold few rows, so what lies there is odd.
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        import numpy
+
+        self.edges: dict[str, Any] = {}
+        for name, values in columns.items():
+            if values.dtype.kind not in "iuf":
+                continue
+            known = numpy.unique(values[~numpy.isnan(values)] if values.dtype.kind == "f" else values)
+            if len(known) > STEPS:
+                self.edges[name] = numpy.linspace(known[0], known[-1], STEPS + 1)
+
+    def cut(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """The columns, with the numbers of those that were cut in training as texts."""
+        return {name: self._texts(name, values) for name, values in columns.items()}
+
+    def _texts(self, name: str, values: Any) -> Any:
+        import numpy
+
+        edges = self.edges.get(name)
+        if edges is None:
+            return values
+        numbers = values.astype("float64")
+        steps = numpy.searchsorted(edges, numbers, side="right")
+        steps[numbers == edges[-1]] = STEPS
+        between = [f"step {step}: {edges[step - 1]:.6g} to {edges[step]:.6g}" for step in range(1, STEPS + 1)]
+        texts = numpy.array([f"below {edges[0]:.6g}", *between, f"above {edges[-1]:.6g}"], dtype=object)[steps]
+        texts[numpy.isnan(numbers)] = None
+        return texts
+
+
+#: How many steps.
+STEPS = 10
+#: The methods that judge categories only.
+JUDGE_CATEGORIES = frozenset(("row-count", "cbrw", "homophily", "comprex"))
+
+
+def fit(estimator: Any, table: Any, n_rows: int, seed: int) -> None:
+    """Fits an estimator's model. An array's columns may be named by their places, from 0."""
+    is_array = isinstance(table, dict)
 
     def named(columns: Iterable[Any] | None) -> list[str] | None:
         if columns is None:
             return None
         if isinstance(columns, (str, bytes)):
             raise GnsmError(f"columns come in a list; give [{columns!r}]")
-        is_array = isinstance(table, dict)
         return [f"column_{c + 1}" if is_array and not isinstance(c, str) else str(c) for c in columns]
 
-    if n_rows < FEWEST:
-        table = repeated(table, n_rows)
-    return _model.fit(
-        table,
+    method = getattr(estimator, "method", None) or estimator._method
+    numeric = named(estimator.numeric)
+    estimator.steps_ = None
+    if is_array and method in JUDGE_CATEGORIES:
+        kept = numeric or []
+        estimator.steps_ = Steps({name: values for name, values in table.items() if name not in kept})
+        table = estimator.steps_.cut(table)
+    estimator.model_ = _model.fit(
+        repeated(table, n_rows) if n_rows < FEWEST else table,
         seed=seed,
         method=method,
-        settings=settings,
-        categorical=named(categorical),
-        numeric=named(numeric),
-        ignore=named(ignore),
-        max_seconds=max_seconds,
+        settings=estimator.settings,
+        categorical=named(estimator.categorical),
+        numeric=numeric,
+        ignore=named(estimator.ignore),
+        max_seconds=estimator.max_seconds,
         progress=False,
     )
+
+
+def score(estimator: Any, table: Any, own: bool = False) -> Any:
+    """The scores of rows. Nothing is set aside, since a row's score must not depend on the rows beside it."""
+    if estimator.steps_ is not None:
+        table = estimator.steps_.cut(table)
+    return estimator.model_.score(table, own=own, threshold=0, drift=False)

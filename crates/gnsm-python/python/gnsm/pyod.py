@@ -72,26 +72,16 @@ class GNSM(BaseDetector):  # type: ignore[misc]
         table, n_rows = self._table(X)
         self._set_n_classes(y)
         self.n_features_in_: int = X.shape[1] if hasattr(X, "shape") else len(table)
-        self.model_ = _estimators.fit(
-            table,
-            n_rows,
-            method=getattr(self, "method", None) or self._method,
-            seed=self.random_state or 0,
-            settings=self.settings,
-            categorical=self.categorical,
-            numeric=self.numeric,
-            ignore=self.ignore,
-            max_seconds=self.max_seconds,
-        )
+        _estimators.fit(self, table, n_rows, self.random_state or 0)
         own = n_rows >= _estimators.FEWEST
-        self.decision_scores_ = numpy.array(self.model_.score(table, own=own, threshold=0)["score"])
+        self.decision_scores_ = numpy.array(_estimators.score(self, table, own)["score"])
         self._process_decision_scores()
         return self
 
     def decision_function(self, X: Any) -> Any:
         """The score of each row; higher is odder."""
         check_is_fitted(self, ["decision_scores_", "threshold_", "labels_"])
-        return numpy.array(self.model_.score(self._table(X)[0], threshold=0)["score"])
+        return numpy.array(_estimators.score(self, self._table(X)[0])["score"])
 
 
 _classes = _estimators.make_classes(GNSM, __name__)

@@ -6,7 +6,8 @@
     detector.predict(new)            # -1 is odd, 1 is usual
     detector.model_.explain(new)     # why
 
-Frames keep their types: categories, texts and dates need no encoding. An array of numbers is taken as it is.
+Frames keep their types: categories, texts and dates need no encoding. An array of numbers is taken as it is, but for
+`RowCount`, `CBRW`, `Homophily` and `CompreX`, which judge categories: they get its columns in ten steps of equal width.
 """
 
 from __future__ import annotations
@@ -118,22 +119,12 @@ class GNSM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         seed = 0 if self.random_state is None else self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31)
-        self.model_ = _estimators.fit(
-            table,
-            n_rows,
-            method=getattr(self, "method", None) or self._method,
-            seed=int(seed),
-            settings=self.settings,
-            categorical=self.categorical,
-            numeric=self.numeric,
-            ignore=self.ignore,
-            max_seconds=self.max_seconds,
-        )
+        _estimators.fit(self, table, n_rows, int(seed))
         self.offset_ = _offset(self._score(table), self.contamination)
         return self
 
     def _score(self, table: Any) -> Any:
-        return -numpy.asarray(self.model_.score(table, threshold=0)["score"])
+        return -numpy.asarray(_estimators.score(self, table)["score"])
 
     def score_samples(self, X: Any) -> Any:
         """How usual each row is: the score with its sign turned, so that lower is odder, as everywhere in scikit-learn."""
@@ -151,7 +142,7 @@ class GNSM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def p_values(self, X: Any) -> Any:
         """For each row, the share of usual rows that are at least as odd."""
         check_is_fitted(self)
-        return numpy.asarray(self.model_.score(self._table(X, reset=False)[0], threshold=0)["p_value"])
+        return numpy.asarray(_estimators.score(self, self._table(X, reset=False)[0])["p_value"])
 
 
 def _offset(scores: Any, contamination: float) -> float:
