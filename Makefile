@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture python python-spark
+.PHONY: check format test test-tables test-slow test-page lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture python python-spark python-dask notebooks
 
 check: format test lint doc package readme python
 
@@ -58,6 +58,14 @@ python:
 # The tests on Spark, which needs Java.
 python-spark:
 	.ci/python pyspark
+
+# The tests on Dask.
+python-dask:
+	.ci/python 'dask[dataframe]'
+
+# The notebooks of the Python package, top to bottom; what they show is left in target/notebooks.
+notebooks:
+	.ci/notebooks
 
 # The README's picture of `gnsm detect`, from a real run.
 picture:
