@@ -17,8 +17,8 @@ use crate::GnsmError;
 use crate::model::{check_seconds, flags, numbers, problem, rule_of, text, write};
 use crate::work::{Teller, work};
 
-/// Masks that are read and scored at a time.
-const AT_A_TIME: usize = 64;
+/// Masks that are read and scored at a time; few, so that Ctrl-C is heard in between.
+const AT_A_TIME: usize = 16;
 /// Masks that could not be used and are named, at the most.
 const NAMED_FAILURES: usize = 20;
 

@@ -134,6 +134,7 @@ impl Cells {
     fn expected_in(&self, rows: &Encoded, asked: &[bool], left_out: bool) -> Expected {
         let (n_cells, n_numbers) = (self.layout.n_cells(), self.layout.n_numbers());
         let of_row = |view: &mut View<'_>, row: usize| {
+            stop_point();
             let (codes, numbers) = (rows.codes(row), rows.numbers(row));
             view.show(codes, numbers, self.membership(codes, numbers, left_out));
             let mut ranges = vec![[0.0; 2]; n_numbers];

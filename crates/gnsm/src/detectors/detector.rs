@@ -134,7 +134,10 @@ impl<T: ScoreByCell> Detector for T {
     fn split(&self, rows: &Encoded) -> Split {
         let n_cells = self.layout().n_cells();
         let mut parts = vec![0.0; rows.n_rows() * n_cells];
-        let split_row = |(row, parts): (usize, &mut [f64])| self.split_row(rows.codes(row), rows.numbers(row), parts);
+        let split_row = |(row, parts): (usize, &mut [f64])| {
+            stop_point();
+            self.split_row(rows.codes(row), rows.numbers(row), parts)
+        };
         let base = parts.par_chunks_mut(n_cells).enumerate().with_min_len(ROWS_PER_TASK).map(split_row).collect();
         Split { base, parts, n_cells }
     }

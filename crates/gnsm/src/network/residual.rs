@@ -26,6 +26,7 @@ use super::norm::{self, Activation};
 use super::panels::{Panels, Start};
 use super::parameters::{Ends, NetworkSize, Slots};
 use super::tile::Tile;
+use crate::error::stop_point;
 use crate::math::simd;
 
 /// Rows that go through the network together.
@@ -223,6 +224,7 @@ impl ResidualNetwork {
         out.par_chunks_mut(TILE * per_row).enumerate().for_each_init(
             || Tile::for_inference(self.size, self.ends),
             |tile, (index, out)| {
+                stop_point();
                 let first = index * TILE;
                 let n_rows = out.len() / per_row;
                 for level in levels.clone() {

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use super::perceptron::{Perceptron, PerceptronTile, Source};
 use super::pieces::{Piece, run_pieces};
 use super::residual::TILE;
+use crate::error::stop_point;
 
 /// Tiles that are looked at side by side.
 const LANES: usize = 16;
@@ -106,6 +107,7 @@ impl StackTrainer {
         let per_tile = TILE * stack.n_results();
         let results = self.results.par_chunks_mut(per_tile);
         self.tiles.par_iter_mut().zip(results).enumerate().with_max_len(1).for_each(|(index, (tile, results))| {
+            stop_point();
             fill(index, tile);
             stack.forward(parameters, tile, results);
         });
@@ -149,6 +151,7 @@ impl StackReader {
         for (round, results) in self.results.chunks_mut((lanes * per_tile).max(1)).enumerate() {
             let tiles = results.par_chunks_mut(per_tile).zip(&mut self.lanes).enumerate().with_max_len(1);
             tiles.for_each(|(lane, (results, tile))| {
+                stop_point();
                 let first = (round * lanes + lane) * TILE;
                 tile.rows = results.len() / stack.n_results();
                 for position in 0..TILE {
@@ -178,6 +181,7 @@ pub fn sum_input_gradients<S: Stack>(
     sums.par_chunks_mut(rows_per_tile * width).enumerate().for_each_init(
         || (StackTile::new(stack, TILE, true), vec![0.0; TILE * n_results], vec![0.0; TILE * n_results]),
         |(tile, results, d_results), (index, sums)| {
+            stop_point();
             tile.rows = sums.len() / width * points;
             for position in 0..TILE {
                 let row = if position < tile.rows { position / points } else { 0 };

@@ -18,6 +18,7 @@ use super::pieces::{Piece, RUN, SLICE, run_pieces};
 use super::residual::{ResidualNetwork, TILE, film};
 use super::tile::Tile;
 use super::{dense, norm};
+use crate::error::stop_point;
 use crate::math;
 
 /// What is to be learned: noise on the way in, a loss and its gradient on the way out.
@@ -64,6 +65,7 @@ impl Evaluator {
         let lanes = self.lanes.len();
         for (round, losses) in self.losses.chunks_mut(lanes.max(1)).enumerate() {
             losses.par_iter_mut().zip(&mut self.lanes).enumerate().with_max_len(1).for_each(|(lane, (loss, tile))| {
+                stop_point();
                 tile.rows = TILE;
                 task.perturb(0, round * lanes + lane, tile);
                 network.forward(tile, None);
@@ -139,6 +141,7 @@ impl Trainer {
         let transposed = &self.transposed;
         let network = &self.network;
         self.tiles.par_iter_mut().enumerate().with_max_len(1).for_each(|(index, tile)| {
+            stop_point();
             task.perturb(step, index, tile);
             network.forward(tile, None);
             task.loss(tile);

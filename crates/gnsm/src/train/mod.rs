@@ -16,7 +16,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::Schema;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, stop_point};
 use crate::network::Optimiser;
 
 pub use config::TrainingConfig;
@@ -198,6 +198,7 @@ fn train_here(learner: &mut impl Learner, config: &TrainingConfig, run: &mut Run
     let mut ending = Ending::Completed;
 
     while optimiser.step < config.steps {
+        stop_point();
         let step = optimiser.step;
         let step_loss = learner.compute_gradient(step);
         if !step_loss.is_finite() {

@@ -34,6 +34,7 @@ pub(super) fn solve(rows: &StoredRows, gamma: f64, nu: f64, tolerance: f64) -> R
         .collect();
     let mut gradient = vec![0.0; rows.len()]; // Kα
     for (row, alpha) in alphas.iter().enumerate().filter(|(_, alpha)| **alpha > 0.0) {
+        stop_point();
         for (slope, similarity) in gradient.iter_mut().zip(kernel_column(rows, gamma, row)) {
             *slope += alpha * similarity;
         }
