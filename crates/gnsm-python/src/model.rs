@@ -19,17 +19,22 @@ const CHECKED_ROWS: usize = 1024;
 /// Rows scored at a time.
 const BATCH: usize = 8192;
 /// Columns that moved and are named when scoring, at the most.
-const NAMED_COLUMNS: usize = 20;
+const NAMED_COLUMNS: usize = 5;
 
 /// An error with the text of the command line.
 pub fn problem(error: &(impl std::fmt::Display + ?Sized)) -> PyErr {
     // The alternate form of an error with context is all of it; other errors have one form.
-    GnsmError::new_err(format!("{error:#}"))
+    GnsmError::new_err(in_python(format!("{error:#}")))
 }
 
 /// The text of an error of the library.
 pub fn text(error: gnsm::Error) -> String {
-    error.to_string()
+    in_python(error.to_string())
+}
+
+/// Objects without a use come as lists of nothing (`source.rs`), and are called what they are.
+fn in_python(message: String) -> String {
+    message.replace("a column of type List(Null)", "a column of Python objects")
 }
 
 /// Refuses a limit that is none.
@@ -221,7 +226,7 @@ impl Core {
                 let scores = self.model.score_own(&table).map_err(text)?;
                 oddest.take(&scores, |rows| self.model.explain_own(&table, rows, most).map_err(text))?;
             } else {
-                let model = self.without_what_is_new(first.as_mut(), &mut notes, teller)?;
+                let model = self.without_what_is_new(first.as_mut(), false, &mut notes, teller)?;
                 batches(&model, &mut reader, &mut notes, ("scoring", teller), |table| {
                     let scores = model.score(table).map_err(text)?;
                     oddest.take(&scores, |rows| model.explain(table, rows, most).map_err(text))
@@ -259,7 +264,7 @@ impl Core {
     ) -> Result<Found, String> {
         let mut found = Found::default();
         let mut notes = Vec::new();
-        let model = self.without_what_is_new(first, &mut notes, teller)?;
+        let model = self.without_what_is_new(first, true, &mut notes, teller)?;
         batches(&model, reader, &mut notes, ("scoring", teller), |table| {
             if n_reasons == 0 {
                 found.scores.extend(model.score(table).map_err(text)?);
@@ -275,16 +280,21 @@ impl Core {
         Ok(found)
     }
 
-    /// The model as the command line uses it for a table that can be read twice: what is new in most rows does not count.
+    /// The model as the command line uses it for a table that can be read twice: what is new in most rows does not count. Where it
+    /// `tells`, columns that moved are named.
     fn without_what_is_new(
         &self,
         first: Option<&mut TableReader>,
+        tells: bool,
         notes: &mut Vec<String>,
         teller: &mut Teller,
     ) -> Result<Cow<'_, Model>, String> {
         let Some(reader) = first else { return Ok(Cow::Borrowed(&self.model)) };
         let report = compare(&self.model, reader, teller)?;
-        notes.extend(drift_notes(&report));
+        if tells {
+            notes.extend(moved_note(&report));
+        }
+        notes.extend(aside_note(&report));
         let mut model = Cow::Borrowed(&*self.model);
         if report.sets_aside() {
             model.to_mut().set_aside(&report);
@@ -327,23 +337,27 @@ pub fn compare(model: &Model, reader: &mut TableReader, teller: &mut Teller) -> 
     Ok(drift.report())
 }
 
-/// Which columns moved, and what does not count, a sentence each.
-fn drift_notes(report: &DriftReport) -> Vec<String> {
+/// Which columns moved, in one sentence.
+fn moved_note(report: &DriftReport) -> Option<String> {
     let moved: Vec<String> =
-        report.moved().map(|column| format!("{}: {}", column.column, column.notes.join("; "))).collect();
-    let mut notes: Vec<String> = moved.iter().take(NAMED_COLUMNS).cloned().collect();
-    if moved.len() > NAMED_COLUMNS {
-        notes.push(format!("{} more columns moved; `drift` shows all", moved.len() - NAMED_COLUMNS));
-    }
+        report.moved().map(|column| format!("`{}`: {}", column.column, column.notes.join(", "))).collect();
+    let more = match moved.len().saturating_sub(NAMED_COLUMNS) {
+        0 => String::new(),
+        more => format!("; and {more} more, which `drift` shows"),
+    };
+    (!moved.is_empty()).then(|| format!("columns have moved; {}{more}", moved[..moved.len().min(NAMED_COLUMNS)].join("; ")))
+}
+
+/// What does not count, in one sentence.
+fn aside_note(report: &DriftReport) -> Option<String> {
     let aside = report.columns.iter().filter(|column| column.set_aside);
     let aside: Vec<String> = aside.map(|column| format!("`{}`", column.column)).collect();
-    if !aside.is_empty() {
-        notes.push(format!(
+    (!aside.is_empty()).then(|| {
+        format!(
             "set aside: what is new in more than half of the rows in {} is no part of the scores (`drift=False` takes it in)",
             aside.join(", ")
-        ));
-    }
-    notes
+        )
+    })
 }
 
 /// Writes the bytes of a model to a file, beside, then renamed.

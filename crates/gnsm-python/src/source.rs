@@ -68,16 +68,22 @@ pub fn whole(reader: &mut TableReader) -> Result<Table, String> {
 
 fn stream(object: &Bound<'_, PyAny>, name: &str) -> PyResult<ArrowArrayStreamReader> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
-    let capsule = capsule.cast::<PyCapsule>()?;
+    let no_stream = |error: &dyn std::fmt::Display| {
+        GnsmError::new_err(format!("{name}: is no stream of tables ({error}); give a data frame"))
+    };
+    let capsule = capsule.cast::<PyCapsule>().map_err(|error| no_stream(&error))?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a valid stream, by the Arrow PyCapsule interface. `from_raw` moves the stream
     // out and leaves a released one, which the capsule's destructor does not touch.
     let stream = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr()) };
-    stream.map_err(|error| GnsmError::new_err(format!("{name}: is no stream of tables ({error}); give a data frame")))
+    stream.map_err(|error| no_stream(&error))
 }
 
 fn broken(name: &str, error: &dyn std::fmt::Display) -> Error {
     let place = Place { file: name.to_owned(), ..Place::default() };
+    // Arrow adds the whole trace of a Python exception after this word.
+    let error = error.to_string();
+    let error = error.split(" Detail:").next().unwrap_or_default().trim();
     Error::data(place, format!("its rows cannot be read ({error})"), "look at what makes them")
 }
 

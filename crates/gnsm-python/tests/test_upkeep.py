@@ -72,9 +72,9 @@ def test_what_is_new_in_most_rows_is_set_aside_as_on_the_command_line(model, tmp
     assert run.returncode == 0, run.stderr
     expected = pandas.read_parquet(tmp_path / "scores.parquet")
     table = pyarrow.Table.from_pandas(new, preserve_index=False)
-    for given in (new, tmp_path / "new.parquet", table, {name: new[name].to_numpy() for name in new}):
+    for same in (new, tmp_path / "new.parquet", table, {name: new[name].to_numpy() for name in new}):
         with pytest.warns(gnsm.GnsmWarning, match="set aside: .* in `account` is no part"):
-            scores = model.score(given, explain=1)
+            scores = model.score(same, explain=1)
         assert numpy.array_equal(numpy.asarray(scores["score"]), expected["score"])
         assert texts(scores["reason_1"]) == texts(expected["reason_1"])
     with pytest.warns(gnsm.GnsmWarning, match="set aside"):
@@ -135,9 +135,9 @@ def test_repairs_keep_the_kind_and_the_types(wards):
     frame, model = wards
     expected = list(model.repair(frame)["city"])
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    for given in (table, table.to_batches()[0], polars.from_arrow(table)):
-        fixed = model.repair(given)
-        assert type(fixed) is type(given) and fixed.schema == given.schema
+    for same in (table, table.to_batches()[0], polars.from_arrow(table)):
+        fixed = model.repair(same)
+        assert type(fixed) is type(same) and fixed.schema == same.schema
         assert texts(fixed["city"]) == expected
     columns = {name: frame[name].to_numpy() if name != "county" else frame[name] for name in frame}
     columns["city"] = columns["city"].astype("U10")
@@ -149,10 +149,10 @@ def test_repairs_keep_the_kind_and_the_types(wards):
     assert texts(model.repair(reader)["city"]) == expected
 
 
-KINDS = ["int64", "Int64", "float32", "boolean", "bool", "category", "string", "object", "decimal", "enum", "dictionary"]
+KINDS = ["int64", "Int64", "float32", "boolean", "bool", "category", "string", "object", "decimal", "enum"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "dictionary"])
 def test_a_replaced_cell_has_the_type_of_its_column(kind):
     codes = numpy.array([0, 1, 1, 0])
     if kind == "decimal":

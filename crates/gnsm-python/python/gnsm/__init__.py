@@ -11,8 +11,8 @@ A table is a pandas, polars or pyarrow frame, anything with the Arrow PyCapsule 
 columns, or the path of a file (CSV, JSON lines, Parquet, Arrow, ARFF). What comes back is of the same kind, with the same
 index. The index is never learned.
 
-`model.drift`, `model.odd_cells` and `model.repair` look after tables. `gnsm.sklearn` and `gnsm.pyod` have the methods as
-estimators, `gnsm.spark` scores on a cluster, and `gnsm.masks` finds odd segmentation masks.
+`model.drift`, `model.odd_cells` and `model.repair` look after tables. `gnsm.sklearn` and `gnsm.pyod` have the methods
+as estimators, `gnsm.spark` scores on a cluster, and `gnsm.masks` finds odd segmentation masks.
 """
 
 from ._gnsm import METHODS, GnsmError, __version__

@@ -32,7 +32,7 @@ class Given:
 
     @property
     def can_be_read_twice(self) -> bool:
-        """Whether a second look at the same source finds the same rows. A stream that is used up says how to read on."""
+        """Whether a second look finds the same rows. A stream that is used up as it is read says how to read on."""
         return self.source[0] != "stream" or not hasattr(self.source[-1], "read_next_batch")
 
     def index_of(self, rows: Sequence[int]) -> Any:
@@ -96,6 +96,8 @@ def optional(name: str) -> Any:
 def given(data: Any) -> Given:
     """Looks at a table."""
     if isinstance(data, (str, os.PathLike)):
+        if not os.fspath(data):
+            raise GnsmError("the path is empty; give the path of a file")
         return Given("path", ("path", os.fspath(data)))
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     if pandas is not None and isinstance(data, pandas.DataFrame):
@@ -119,14 +121,19 @@ def given(data: Any) -> Given:
     if isinstance(data, Mapping):
         columns = {str(name): values for name, values in data.items()}
         if len(columns) < len(data):
-            raise GnsmError(f"the columns, column `{_twice([str(name) for name in data])}`: {TWICE}")
-        return Given("dict", _columns("the columns", columns))
+            raise GnsmError(f"the table, column `{_twice([str(name) for name in data])}`: {TWICE}")
+        return Given("dict", _columns("the table", columns))
     if hasattr(data, "__arrow_c_stream__"):
         kind = "pyarrow" if type(data).__module__.startswith("pyarrow") else "arrow"
         return Given(kind, ("stream", "the table", data))
     if hasattr(data, "__arrow_c_array__") and optional("pyarrow"):
         batch = optional("pyarrow").record_batch(data)
         return Given("pyarrow", ("stream", "the table", optional("pyarrow").Table.from_batches([batch])))
+    if isinstance(data, (list, tuple)):
+        if any(isinstance(row, Mapping) for row in data):
+            raise GnsmError("a list of dicts is no table; give a data frame of it, such as `pandas.DataFrame(rows)`")
+        if len({len(row) if hasattr(row, "__len__") else -1 for row in data}) > 1:
+            raise GnsmError("the rows have different lengths; give rows with a value for each column")
     if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
         return Given("numpy", _array(data))
     raise GnsmError(

@@ -57,8 +57,9 @@ def _pairs(kinds: Kinds) -> list[tuple[str, str]]:
     return pairs
 
 
-def _named(column: Any) -> str | None:
-    return None if column is None else str(column)
+def named(value: Any) -> str | None:
+    """The name of a column, a preset or the like, if there is one."""
+    return None if value is None else str(value)
 
 
 def _value(value: Any) -> str | None:
@@ -77,16 +78,30 @@ def _value(value: Any) -> str | None:
 def settings_text(settings: Mapping[str, Any] | None) -> str:
     """Settings as JSON."""
     try:
-        return json.dumps(dict(settings or {}))
+        return json.dumps(dict(settings or {}), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise GnsmError(f"the settings are not plain numbers, texts and dicts ({error})") from None
 
 
-def whole_seed(seed: Any) -> int:
-    """The seed, if it is one."""
-    if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed.__index__() < 2**64:
-        raise GnsmError(f"setting `seed`: is {seed!r}, must be a whole number from 0 on")
-    return int(seed.__index__())
+def whole(name: str, value: Any, most: int = 2**64 - 1) -> int:
+    """A setting that is a whole number from 0 on."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value.__index__() <= most:
+        end = "on" if most >= 2**32 else f"to {most}"
+        raise GnsmError(f"setting `{name}`: is {value!r}, must be a whole number from 0 {end}")
+    return int(value.__index__())
+
+
+def number(name: str, value: Any) -> float:
+    """A setting that is a number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise GnsmError(f"setting `{name}`: is {value!r}, must be a number") from None
+
+
+def seconds(value: Any) -> float | None:
+    """A limit of time, if there is one."""
+    return None if value is None else number("max_seconds", value)
 
 
 def fit(
@@ -125,14 +140,14 @@ def fit(
         core, warnings = Core.fit(
             table.source,
             method=str(method),
-            preset=preset,
-            head=head,
+            preset=named(preset),
+            head=named(head),
             settings=settings_text(settings),
-            seed=whole_seed(seed),
-            label=_named(label),
+            seed=whole("seed", seed),
+            label=named(label),
             anomaly=_value(anomaly),
             kinds=pairs,
-            max_seconds=max_seconds,
+            max_seconds=seconds(max_seconds),
             tell=teller.function,
         )
     warn(warnings)
@@ -160,7 +175,7 @@ def _kept(data: Any) -> Any:
 def columns(data: Any, label: Any = None, **kinds: Unpack[Kinds]) -> list[Column]:
     """What each column of a table is taken for, without a fit. `kinds` are those of `gnsm.fit`."""
     pairs = _pairs(kinds)
-    return [Column(*column) for column in _gnsm.columns(given(data).source, _named(label), pairs)]
+    return [Column(*column) for column in _gnsm.columns(given(data).source, named(label), pairs)]
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -184,10 +199,7 @@ def rule_of(
     if len(rules) > 1:
         raise GnsmError(f"{' and '.join(f'`{name}`' for name in rules)} are two rules; give one")
     for name, value in rules.items():
-        try:
-            return name, float(value)
-        except (TypeError, ValueError):
-            raise GnsmError(f"setting `{name}`: is {value!r}, must be a number") from None
+        return name, number(name, value)
     return "contamination", 0.01
 
 
@@ -240,8 +252,7 @@ class Model:
         drift: bool = False,
         progress: Wanted = False,
     ) -> dict[str, Any]:
-        if explain < 0:
-            raise GnsmError(f"`explain` is {explain}; give the number of reasons, from 0 on")
+        explain = whole("explain", explain)
         with Teller(progress) as teller:
             scores, p_values, flags, reasons, warnings = self._core.score(
                 table.source, rule, explain, own, drift, teller.function
@@ -266,6 +277,8 @@ class Model:
         and so is not offered here.
         """
         rule = rule_of(contamination, threshold=threshold)
+        if isinstance(batches, (str, Mapping)) or hasattr(batches, "columns") or not hasattr(batches, "__iter__"):
+            raise GnsmError("batches come one after another; give them in a list, or a generator of them")
         for batch in batches:
             yield _widened(batch, self, explain, rule)
 
@@ -294,14 +307,12 @@ class Model:
         own: says that these are the rows that the model was fitted on.
         drift: as for `score`.
         """
-        if top < 0 or (reasons is not None and reasons < 0):
-            raise GnsmError("`top` and `reasons` are numbers from 0 on")
-        wanted = None if rows is None else [int(row) for row in rows]
-        if wanted is not None and any(row < 0 for row in wanted):
-            raise GnsmError("`rows` are the numbers of rows, counted from 0")
+        if rows is not None and not isinstance(rows, Iterable):
+            raise GnsmError(f"`rows` is a list of the numbers of rows, counted from 0; give [{rows!r}]")
+        wanted = None if rows is None else [_row(row) for row in rows]
+        top, most = whole("top", top), 2**32 if reasons is None else whole("reasons", reasons)
         table = given(data)
         drift = drift and table.can_be_read_twice
-        most = 2**32 if reasons is None else reasons
         with Teller(progress) as teller:
             explained, warnings = self._core.explain(table.source, top, wanted, most, own, drift, teller.function)
         warn(warnings)
@@ -315,10 +326,11 @@ class Model:
     def drift(self, data: Any, *, progress: Wanted = False) -> Any:
         """How a table differs from what was learned: a line for each column, in a frame of the given kind.
 
-        moved: whether the column is another than it was: more of it is missing, new or out of range, or its values shifted,
-            by more than chance.
+        moved: whether the column is another than it was: more of it is missing, new or out of range, or its values
+            shifted, by more than chance.
         set_aside: whether something of it is new in more than half of the rows, so that `score` does not count it.
-        missing_then, missing_now, new_then, new_now: the shares of missing and of new values, when learned and in this table.
+        missing_then, missing_now, new_then, new_now: the shares of missing and of new values, when learned and in this
+            table.
         out_of_range: the share of numbers below or above all learned ones.
         shift: the population stability index.
         notes: what has moved, in words.
@@ -339,10 +351,10 @@ class Model:
         fdr: the share of the listed cells that may be right.
         """
         table = given(data)
-        cells, warnings = _gnsm.odd_cells(self._core, table.source, float(fdr))
+        cells, warnings = _gnsm.odd_cells(self._core, table.source, number("fdr", fdr))
         warn(warnings)
-        names = ("row", "column", "saw", "expected", "probability", "seen_probability", "part", "p_value", "wrong", "words")
-        return table.frame(_upkeep.lines(cells, names), table.index_of([cell["row"] for cell in cells]))
+        index = table.index_of([cell["row"] for cell in cells])
+        return table.frame(_upkeep.lines(cells, ODD_CELL), index)
 
     def changes(self, data: Any, at_least: float = 0.9) -> Any:
         """What `repair` would change, the surest first: a line for each cell, in a frame of the given kind.
@@ -357,15 +369,16 @@ class Model:
     def repair(self, data: Any, at_least: float = 0.9) -> Any:
         """The table with the cells replaced that are near certainly wrong; of the same kind, with the same index.
 
-        A cell is changed if it is wrong and another value of its column belongs there, both together with the probability
-        `at_least`. Numbers and dates are never changed. What was given stays as it is; `changes` lists what differs.
+        A cell is changed if it is wrong and another value of its column belongs there, both together with the
+        probability `at_least`. Numbers and dates are never changed. What was given stays as it is; `changes` lists what
+        differs.
         """
         data = _kept(data)
         table = given(data)
         return _upkeep.changed(data, table, [] if table.kind == "path" else self._changes(table, at_least))
 
     def _changes(self, table: Given, at_least: float) -> list[_upkeep.Change]:
-        if not 0 < at_least <= 1:
+        if not 0 < number("at_least", at_least) <= 1:
             raise GnsmError(f"setting `at_least`: is {at_least}, must be a probability above 0 and up to 1")
         found, warnings = _gnsm.changes(self._core, table.source, float(at_least))
         warn(warnings)
@@ -420,7 +433,7 @@ class Model:
     @staticmethod
     def from_bytes(data: bytes) -> Model:
         """A model from the bytes of a file."""
-        return _from_bytes(data)
+        return _from_bytes(bytes(data) if isinstance(data, (bytearray, memoryview)) else data)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return _from_bytes, (self.to_bytes(),)
@@ -434,8 +447,16 @@ class Model:
         return _html.model(self._description)
 
 
+#: The columns of `Model.odd_cells`.
+ODD_CELL = ("row", "column", "saw", "expected", "probability", "seen_probability", "part", "p_value", "wrong", "words")
 #: The columns of `Model.changes`.
 CHANGE = ("row", "column", "from", "to", "probability")
+
+
+def _row(row: Any) -> int:
+    if isinstance(row, bool) or not hasattr(row, "__index__") or row.__index__() < 0:
+        raise GnsmError(f"`rows` are the numbers of rows, counted from 0, and {row!r} is none")
+    return int(row.__index__())
 
 
 def score_columns(scores: bytearray, p_values: bytearray, flags: bytearray) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NamedTuple, Union
 
+from ._gnsm import GnsmError
+
 
 class GnsmWarning(UserWarning):
     """Something is probably not as you wanted it."""
@@ -45,6 +47,8 @@ class Teller:
     """Shows or hands on progress: a bar, the caller's function, or nothing."""
 
     def __init__(self, wanted: Wanted) -> None:
+        if not (callable(wanted) or wanted is None or isinstance(wanted, bool)):
+            raise GnsmError(f"`progress` is {wanted!r}; give True, False, None or a function")
         self.bar: Any = None
         self.what = ""
         self.callback = wanted if callable(wanted) else None

@@ -6,9 +6,9 @@
     scores = model.score("predicted", "images", names="val.txt")      # id, score, p_value, anomaly
     quality = gnsm.masks.metrics("masks", "predicted", names="val.txt")
 
-A mask gives every pixel a class, from 0 to 255; class 0 is the background. Masks are a folder of `NAME.png`, an array of
-masks by height by width, a list of arrays that may differ in size, or a dict of arrays by name. Images are given in the same
-way: a folder of `NAME.jpg` or `NAME.png`, or arrays of grey or of red, green and blue, from 0 to 255.
+A mask gives every pixel a class, from 0 to 255; class 0 is the background. Masks are a folder of `NAME.png`, an array
+of masks by height by width, a list of arrays that may differ in size, or a dict of arrays by name. Images are given in
+the same way: a folder of `NAME.jpg` or `NAME.png`, or arrays of grey or of red, green and blue, from 0 to 255.
 
 Answers are pandas frames, or dicts of columns where pandas is not installed.
 """
@@ -25,7 +25,7 @@ from . import _gnsm
 from ._data import optional
 from ._gnsm import MASK_METHODS as METHODS
 from ._gnsm import GnsmError, MaskCore
-from ._model import rule_of, score_columns, settings_text, whole_seed
+from ._model import named, rule_of, score_columns, seconds, settings_text, whole
 from ._work import Teller, Wanted, warn
 
 __all__ = ["METHODS", "MaskModel", "fit", "load", "metrics", "settings"]
@@ -73,14 +73,14 @@ def fit(
         core, warnings = MaskCore.fit(
             source,
             method=str(method),
-            preset=preset,
-            head=head,
+            preset=named(preset),
+            head=named(head),
             settings=settings_text(settings),
-            classes=_whole("classes", classes, 256),
-            size=_whole("size", size, 4096),
-            void=_whole("void", void, 255),
-            seed=whole_seed(seed),
-            max_seconds=max_seconds,
+            classes=None if classes is None else whole("classes", classes, 256),
+            size=None if size is None else whole("size", size, 4096),
+            void=None if void is None else whole("void", void, 255),
+            seed=whole("seed", seed),
+            max_seconds=seconds(max_seconds),
             tell=teller.function,
         )
     warn(warnings)
@@ -105,10 +105,11 @@ def metrics(truth: Any, predicted: Any, *, names: Any = None, void: int | None =
     What is not defined is NaN, and so is all of a mask that cannot be used, which a warning names.
     """
     ids, true_source = _source(truth, None, names)
-    predicted_ids, source = _source(predicted, None, ids if _is_path(predicted) or isinstance(predicted, Mapping) else names)
-    if len(ids) != len(predicted_ids):
-        raise GnsmError(f"there are {len(ids)} true masks and {len(predicted_ids)} predicted ones; give as many of both")
-    columns, warnings = _gnsm.mask_metrics(true_source, source, _whole("void", void, 255))
+    has_names = _is_path(predicted) or isinstance(predicted, Mapping)
+    others, source = _source(predicted, None, ids if has_names else names)
+    if len(ids) != len(others):
+        raise GnsmError(f"there are {len(ids)} true masks and {len(others)} predicted ones; give as many of both")
+    columns, warnings = _gnsm.mask_metrics(true_source, source, None if void is None else whole("void", void, 255))
     warn(warnings)
     import numpy
 
@@ -197,20 +198,13 @@ class MaskModel:
 
     def __repr__(self) -> str:
         info = self.info
-        return f"<gnsm.masks.MaskModel {info['method']}, {info['preparation']['classes']} classes, {sum(info['masks'].values())} masks>"
+        classes, masks = info["preparation"]["classes"], sum(info["masks"].values())
+        return f"<gnsm.masks.MaskModel {info['method']}, {classes} classes, {masks} masks>"
 
 
 def _frame(columns: dict[str, Any]) -> Any:
     pandas = optional("pandas")
     return columns if pandas is None else pandas.DataFrame(columns)
-
-
-def _whole(name: str, value: Any, most: int) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value.__index__() <= most:
-        raise GnsmError(f"setting `{name}`: is {value!r}, must be a whole number from 0 to {most}, or None")
-    return int(value.__index__())
 
 
 def _is_path(value: Any) -> bool:
@@ -279,7 +273,8 @@ def _bytes(name: str, array: Any, what: str) -> Any:
 
     array = numpy.asarray(array)
     if array.dtype.kind not in "biu":
-        raise GnsmError(f"{name}: {what} hold whole numbers from 0 to 255, not {array.dtype}; convert with `.astype('uint8')`")
+        wrong = f"{what} hold whole numbers from 0 to 255, not {array.dtype}"
+        raise GnsmError(f"{name}: {wrong}; convert them with `.astype('uint8')`")
     if array.size and (array.min() < 0 or array.max() > 255):
         raise GnsmError(f"{name}: holds {array.min()} to {array.max()}; {what} hold whole numbers from 0 to 255")
     return array.astype("uint8")
