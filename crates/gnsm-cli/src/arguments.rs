@@ -72,6 +72,9 @@ pub enum Command {
     Impute(ImputeArguments),
     /// Write a page with the odd rows of a file, why they are odd, and how its columns fall.
     Report(Box<ReportArguments>),
+    /// Score rows over HTTP, and show a page to try it.
+    #[cfg(feature = "serve")]
+    Serve(ServeArguments),
     /// Show what is in a model: columns, settings, training, calibration.
     Inspect(InspectArguments),
     /// Find odd segmentation masks; measure masks against the truth.
@@ -400,6 +403,52 @@ pub struct ReportArguments {
     /// How the file is read.
     #[command(flatten)]
     pub read: ReadArguments,
+}
+
+/// Arguments of `serve`.
+#[cfg(feature = "serve")]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+POST rows to /v1/models/NAME/score, where NAME is the file's name without its ending. / is a page to try it, /openapi.json \
+describes everything that can be asked. The server ends with Ctrl-C or a request to terminate, after it has answered what it \
+was asked. Without --token-file anyone who can reach the address may ask.")]
+pub struct ServeArguments {
+    /// Models that `gnsm fit` wrote.
+    #[arg(value_name = "MODEL", required = true, value_hint = ValueHint::FilePath)]
+    pub models: Vec<PathBuf>,
+    /// The port to listen on; 0 is any free one.
+    #[arg(long, value_name = "PORT", default_value_t = 8080)]
+    pub port: u16,
+    /// The address to listen on. 0.0.0.0 is all of this machine's.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub host: std::net::IpAddr,
+    /// A file with the token that clients have to send as `Authorization: Bearer TOKEN`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub token_file: Option<PathBuf>,
+    /// Let pages of this origin ask, such as https://example.org. May be given several times.
+    #[arg(long, value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
+    /// Load a model again when its file is replaced.
+    #[arg(long)]
+    pub watch: bool,
+    /// Log every request to standard error, not only failures.
+    #[arg(long)]
+    pub log_requests: bool,
+    /// Bytes of a body, at the most. More get status 413.
+    #[arg(long, value_name = "BYTES", default_value = "33554432", help_heading = "Limits")]
+    pub max_body: NonZeroUsize,
+    /// Rows of a body, at the most. More get status 413.
+    #[arg(long, value_name = "N", default_value = "100000", help_heading = "Limits")]
+    pub max_rows: NonZeroUsize,
+    /// Bytes of the headers of a request, at the most. More get status 431.
+    #[arg(long, value_name = "BYTES", default_value = "16384", help_heading = "Limits")]
+    pub max_header: NonZeroUsize,
+    /// Seconds that a client may take to send a request (status 408), and may wait for its answer (status 503).
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Limits")]
+    pub max_seconds: f64,
+    /// Requests that are worked on at a time. More get status 429.
+    #[arg(long, value_name = "N", default_value = "64", help_heading = "Limits")]
+    pub max_requests: NonZeroUsize,
 }
 
 /// Arguments of `inspect`.

@@ -24,6 +24,8 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+#[cfg(feature = "serve")]
+use commands::serve;
 use commands::{
     Outcome, bench, columns, completions, demo, detect, drift, explain, fit, impute, inspect, man, mask, repair,
     report, sample, score,
@@ -83,6 +85,8 @@ fn run(arguments: Arguments) -> Result<Outcome> {
         Command::Sample(arguments) => sample::run(&arguments, console),
         Command::Impute(arguments) => impute::run(&arguments, console),
         Command::Report(arguments) => report::run(&arguments, console),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(&arguments, console),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mask(arguments) => mask::run(&arguments, console),
         Command::Bench(arguments) => bench::run(&arguments, console),

@@ -96,7 +96,10 @@ impl Pictures {
     /// Some of them as detectors see them; each comes or fails by itself.
     fn samples(&self, preparation: &Preparation, part: Range<usize>) -> Vec<gnsm::Result<Sample>> {
         match self {
-            Self::Folder { folder, names } => preparation.read(folder, &names[part]),
+            Self::Folder { folder, names } => {
+                let slices = preparation.read(folder, &names[part.clone()]).into_iter().zip(&names[part]);
+                slices.map(|(slices, name)| only_slice(slices?, folder, name)).collect()
+            }
             Self::Arrays { names, masks, images } => {
                 let image = |at: usize| images.as_ref().map(|images| images[at].clone());
                 part.map(|at| preparation.prepare(masks[at].clone(), image(at), &names[at])).collect()
@@ -130,6 +133,16 @@ impl Pictures {
         }
         Ok(())
     }
+}
+
+/// The one slice of a picture; a volume has more.
+fn only_slice(mut slices: Vec<Sample>, folder: &MaskFolder, name: &str) -> gnsm::Result<Sample> {
+    let n_slices = slices.len();
+    slices.pop().filter(|_| n_slices == 1).ok_or_else(|| {
+        let place = Place { file: folder.file(name).display().to_string(), ..Place::default() };
+        let problem = format!("is a volume of {n_slices} slices");
+        Error::data(place, problem, "give its slices as arrays, or use `gnsm mask` on the command line")
+    })
 }
 
 fn without_pixels(name: &str) -> PyErr {

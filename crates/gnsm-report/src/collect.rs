@@ -49,6 +49,7 @@ pub struct Collector<'m> {
     columns: Vec<String>,
     report: ColumnReport,
     rows: u64,
+    unread: u64,
     flagged: u64,
     rate: Option<FdrCounter>,
     scores: ScoreBins,
@@ -70,6 +71,7 @@ impl<'m> Collector<'m> {
             columns: Vec::new(),
             report: ColumnReport::default(),
             rows: 0,
+            unread: 0,
             flagged: 0,
             rate,
             scores: ScoreBins::new(model.calibration()),
@@ -83,6 +85,11 @@ impl<'m> Collector<'m> {
     pub fn top(mut self, most: usize) -> Self {
         self.most = Some(most.min(MOST_ROWS));
         self
+    }
+
+    /// Tells of rows that could not be read.
+    pub fn leave_out(&mut self, rows: u64) {
+        self.unread += rows;
     }
 
     /// Scores the next rows of the file and takes them.
@@ -173,6 +180,7 @@ impl<'m> Collector<'m> {
             columns: self.columns,
             differences: self.report,
             rows: self.rows,
+            unread: self.unread,
             flagged: self.flagged,
             scores: self.scores,
             tally: self.tally,

@@ -28,6 +28,12 @@ impl Frame {
         );
         Self { style: STYLE, script, policy }
     }
+
+    /// The same frame, whose policy lets another script run as well.
+    pub fn and_script(mut self, other: &str) -> Self {
+        self.policy = self.policy.replacen("script-src ", &format!("script-src {} ", hash(other)), 1);
+        self
+    }
 }
 
 fn hash(text: &str) -> String {

@@ -29,6 +29,7 @@ mod kind;
 pub mod masks;
 mod nearest;
 mod page;
+mod serving;
 mod tally;
 mod words;
 #[cfg(test)]
@@ -37,4 +38,5 @@ mod tests;
 pub use collect::Collector;
 pub use frame::Frame;
 pub use page::Report;
-pub use words::{count, plural};
+pub use serving::serving_page;
+pub use words::{count, plural, shown};

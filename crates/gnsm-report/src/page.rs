@@ -21,6 +21,8 @@ use crate::words::{count, cut, percent, plural, shown};
 /// Values that a cell could have: each with its probability, and whether it is what was seen.
 type Alternatives = Vec<(String, f64, bool)>;
 
+/// The script of the page.
+pub(crate) const SCRIPT: &str = include_str!("../templates/table.js");
 /// Bytes that the rows may take. With charts and script, a page is then smaller than 3 MB.
 const ROOM: usize = 2_200_000;
 /// Characters of a cell, the longest that leave enough room.
@@ -47,6 +49,7 @@ pub struct Report<'m> {
     pub(crate) columns: Vec<String>,
     pub(crate) differences: ColumnReport,
     pub(crate) rows: u64,
+    pub(crate) unread: u64,
     pub(crate) flagged: u64,
     pub(crate) scores: ScoreBins,
     pub(crate) tally: Tally,
@@ -190,7 +193,7 @@ impl Report<'_> {
         let (left_out, left_out_more) = self.left_out();
         let kinds: BTreeSet<ReasonKind> = self.odd.iter().flat_map(|row| self.kinds(row)).collect();
         let page = Page {
-            frame: Frame::new(include_str!("../templates/table.js"), ""),
+            frame: Frame::new(SCRIPT, ""),
             file: shown(&self.file, NAME),
             rows: count(self.rows),
             flagged: count(self.flagged),
@@ -269,6 +272,9 @@ impl Report<'_> {
 
     fn notes(&self, shown_rows: usize, cell: usize) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.unread > 0 {
+            notes.push(format!("{} could not be read and were left out.", plural(self.unread, "row")));
+        }
         if !self.differences.absent.is_empty() {
             let names: Vec<String> = self.differences.absent.iter().take(10).map(|name| shown(name, 60)).collect();
             notes.push(format!("The first rows have no {}; taken for missing.", names.join(", ")));
@@ -480,7 +486,8 @@ impl Report<'_> {
 
 /// Four decimals are enough for a bar, and take less room.
 fn rounded(share: f64) -> f64 {
-    if share.abs() >= 1e-3 { (share * 1e4).round() / 1e4 } else { (share * 1e7).round() / 1e7 }
+    // What is nearly nothing stays more than nothing.
+    if share.abs() >= 1e-3 { (share * 1e4).round() / 1e4 } else { share }
 }
 
 /// JSON that can stand inside a script element: nothing in it can end the element.

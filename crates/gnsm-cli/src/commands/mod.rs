@@ -12,6 +12,8 @@ pub mod repair;
 pub mod sample;
 pub mod impute;
 pub mod report;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod inspect;
 pub mod mask;
 pub mod bench;

@@ -1,0 +1,98 @@
+//! What every request goes through: who may ask, and how it is counted and logged.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::log::log;
+use crate::problem::Problem;
+use crate::routes::App;
+
+/// What a browser is told with every answer: to take it for what it says, to show it nowhere else, to keep nothing.
+const HEADERS: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// What anyone may ask.
+const OPEN: [&str; 4] = ["/", "/health", "/ready", "/openapi.json"];
+
+/// Lets a request through, or says why not.
+pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let path = request.uri().path().to_owned();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let stranger = origin.as_ref().is_some_and(|origin| !is_own(origin, request.headers()));
+    let allowed = origin.filter(|origin| app.origins.iter().any(|known| known.as_bytes() == origin.as_bytes()));
+    let mut response = if stranger && allowed.is_none() {
+        Problem::new(StatusCode::FORBIDDEN, "pages of other origins may not ask; --allow-origin lets them")
+            .into_response()
+    } else if method == Method::OPTIONS && allowed.is_some() {
+        preflight()
+    } else if !OPEN.contains(&path.as_str()) && !app.admits(request.headers()) {
+        Problem::new(StatusCode::UNAUTHORIZED, "send the token as `Authorization: Bearer TOKEN`").into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+        headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
+    }
+    if let Some(origin) = allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    }
+    let (status, seconds) = (response.status(), start.elapsed().as_secs_f64());
+    app.metrics.request(&route, status.as_u16(), seconds);
+    if app.log_requests || status.is_server_error() {
+        let level = if status.is_server_error() { "error" } else { "info" };
+        let (method, status) = (method.as_str(), status.as_u16());
+        let milliseconds = (seconds * 1e6).round() / 1e3;
+        log(
+            level,
+            "request",
+            json!({ "method": method, "path": path, "status": status, "milliseconds": milliseconds }),
+        );
+    }
+    response
+}
+
+/// Whether a page of this same server asks.
+fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
+    let text = |value: &HeaderValue| value.to_str().map(str::to_owned).unwrap_or_default();
+    let host = headers.get(header::HOST).map(text).unwrap_or_default();
+    let origin = text(origin);
+    let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    !host.is_empty() && own == Some(host.as_str())
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+impl App {
+    /// Whether a request has the token. The comparison of hashes takes the same time wherever they differ.
+    fn admits(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = &self.token else { return true };
+        let sent = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
+        sent.strip_prefix(b"Bearer ").is_some_and(|sent| blake3::hash(sent) == *token)
+    }
+}
