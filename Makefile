@@ -14,9 +14,9 @@ test:
 test-tables:
 	cargo test -p gnsm -p gnsm-cli --no-default-features
 
-# The report page in headless Chromium; screenshots are left in target/page.
+# The report page and the page of the server in headless Chromium; screenshots are left in target/page.
 test-page: target/venv-page
-	cargo build --workspace
+	cargo build --workspace --features gnsm-cli/serve
 	target/venv-page/bin/python crates/gnsm-report/tests/page.py $${CARGO_TARGET_DIR:-target}/debug/gnsm target/page
 
 target/venv-page: crates/gnsm-report/tests/requirements.txt

@@ -1,17 +1,21 @@
-"""Single-row requests a second: `gnsm serve` beside FastAPI with uvicorn serving PyOD's ECOD, on the same rows of the set bank.
+"""Speed of `gnsm serve` on the set bank: single rows beside FastAPI with uvicorn serving PyOD's ECOD, and batches of 10,000 rows
+beside `gnsm score`.
 
     serve_speed.py GNSM DATA [SECONDS]
 
-Needs `wrk`, and fastapi, uvicorn, pyod, pandas and pyarrow. The client runs on the same machine, with keep-alive and 16 connections. Then
-`gnsm serve` is asked at half of its peak, to see how long the slowest of a hundred requests takes.
+GNSM is a release build with the feature `serve`. Needs `wrk`, and fastapi, uvicorn, pyod, pandas and pyarrow. The client runs on the same
+machine, with keep-alive. First comes the peak with 16 connections. Then each of more connections waits 10 ms between its requests, so
+that about half of the peak is asked for, to see how long the slowest of a hundred requests takes.
 """
 
+import http.client
 import json
 import re
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -47,6 +51,9 @@ request = function()
   return wrk.format("POST", "{path}", headers, rows[at])
 end
 """
+PAUSE = "delay = function() return 10 end\n"
+ARROW = "application/vnd.apache.arrow.stream"
+BATCH = 10_000
 
 
 def wait(address):
@@ -60,9 +67,9 @@ def wait(address):
     sys.exit(f"{address} does not answer")
 
 
-def load(folder, rows, port, path, seconds, connections=16):
+def load(folder, rows, port, path, seconds, connections=16, pause=False):
     script = folder / "rows.lua"
-    script.write_text(LUA.format(rows=rows, path=path))
+    script.write_text(LUA.format(rows=rows, path=path) + (PAUSE if pause else ""))
     arguments = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), f"http://127.0.0.1:{port}"]
     text = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
@@ -71,37 +78,89 @@ def load(folder, rows, port, path, seconds, connections=16):
     return rate, p99, int(bad.group(1)) if bad else 0
 
 
+def arrow(table):
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def batches(port, body, seconds):
+    """Rows a second in batches, one after the other."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    rows, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        connection.request("POST", "/v1/models/bank/score", body, {"Content-Type": ARROW, "Accept": ARROW})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200, answer.status
+        rows += BATCH
+    return rows / (time.perf_counter() - start)
+
+
+def command_line(binary, folder, table):
+    """Rows a second of `gnsm score`, from a file as long as ten such tables; starting and loading the model count."""
+    import pyarrow
+
+    path = folder / "rows.arrows"
+    table = pyarrow.concat_tables([table] * 10)
+    path.write_bytes(arrow(table))
+    best = 0
+    for _ in range(3):
+        start = time.perf_counter()
+        arguments = [binary, "score", folder / "bank.gnsm", path, "-o", folder / "scores.parquet", "-q"]
+        subprocess.run(arguments, check=True)
+        best = max(best, table.num_rows / (time.perf_counter() - start))
+    return best
+
+
+def measure_ours(binary, folder, rows, table, seconds):
+    server = subprocess.Popen([binary, "serve", folder / "bank.gnsm", "--port", "18080", "-q"], stderr=subprocess.DEVNULL)
+    try:
+        wait("http://127.0.0.1:18080/ready")
+        path = "/v1/models/bank/score"
+        peak, p99, bad = load(folder, rows, 18080, path, seconds)
+        print(f"gnsm serve: {peak:,.0f} requests a second, p99 {p99}, {bad} failed")
+        rate, p99, bad = load(folder, rows, 18080, path, seconds, max(1, round(peak / 2 * 0.0105)), pause=True)
+        print(f"at about half: {rate:,.0f} requests a second, p99 {p99}, {bad} failed")
+        many = batches(18080, arrow(table.slice(0, BATCH)), seconds)
+    finally:
+        server.terminate()
+        server.wait()
+    own = command_line(binary, folder, table)
+    print(f"batches of {BATCH:,} rows as Arrow: {many:,.0f} rows a second; gnsm score: {own:,.0f}; ratio {many / own:.2f}")
+    return peak
+
+
+def measure_rival(data, folder, rows, seconds):
+    (folder / "rival.py").write_text(RIVAL.format(data=data))
+    arguments = [sys.executable, "-m", "uvicorn", "rival:app", "--port", "18081", "--log-level", "warning", "--workers", "2"]
+    rival = subprocess.Popen(arguments, cwd=folder)
+    try:
+        wait("http://127.0.0.1:18081/")
+        rate, p99, bad = load(folder, rows, 18081, "/score", seconds)
+    finally:
+        rival.terminate()
+        rival.wait()
+    print(f"FastAPI, two workers, ECOD: {rate:,.0f} requests a second, p99 {p99}, {bad} failed")
+    return rate
+
+
 def main():
-    import pandas as pd
+    import pyarrow.parquet
 
     binary, data = sys.argv[1], Path(sys.argv[2]) / "bank.parquet"
     seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 10
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        table = pd.read_parquet(data).drop(columns=["label"])
+        table = pyarrow.parquet.read_table(data).drop_columns(["label"])
         rows = folder / "rows.jsonl"
-        rows.write_text("".join(json.dumps(row) + "\n" for row in table.head(2000).to_dict("records")))
+        rows.write_text("".join(json.dumps(row) + "\n" for row in table.slice(0, 2000).to_pylist()))
         subprocess.run([binary, "fit", data, "-o", folder / "bank.gnsm", "--label", "label", "-q"], check=True)
-        server = subprocess.Popen([binary, "serve", folder / "bank.gnsm", "--port", "18080", "-q"], stderr=subprocess.DEVNULL)
-        try:
-            wait("http://127.0.0.1:18080/ready")
-            ours, p99, bad = load(folder, rows, 18080, "/v1/models/bank/score", seconds)
-            one, one_p99, _ = load(folder, rows, 18080, "/v1/models/bank/score", seconds, 1)
-        finally:
-            server.terminate()
-            server.wait()
-        print(f"gnsm serve: {ours:,.0f} requests a second, p99 {p99}, {bad} failed; one connection: {one:,.0f}, p99 {one_p99}")
-        (folder / "rival.py").write_text(RIVAL.format(data=data))
-        arguments = [sys.executable, "-m", "uvicorn", "rival:app", "--port", "18081", "--log-level", "warning", "--workers", "2"]
-        rival = subprocess.Popen(arguments, cwd=folder)
-        try:
-            wait("http://127.0.0.1:18081/")
-            theirs, p99, bad = load(folder, rows, 18081, "/score", seconds)
-        finally:
-            rival.terminate()
-            rival.wait()
-        print(f"FastAPI, two workers, ECOD: {theirs:,.0f} requests a second, p99 {p99}, {bad} failed")
-        print(f"ratio {ours / theirs:.1f}")
+        ours = measure_ours(binary, folder, rows, table, seconds)
+        print(f"ratio {ours / measure_rival(data, folder, rows, seconds):.1f}")
 
 
 main()

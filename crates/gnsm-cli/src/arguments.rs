@@ -437,18 +437,25 @@ pub struct ServeArguments {
     /// Bytes of a body, at the most. More get status 413.
     #[arg(long, value_name = "BYTES", default_value = "33554432", help_heading = "Limits")]
     pub max_body: NonZeroUsize,
+    /// Bytes of the bodies of all requests together, at the most. More get status 503.
+    #[arg(long, value_name = "BYTES", default_value = "268435456", help_heading = "Limits")]
+    pub max_bodies: NonZeroUsize,
     /// Rows of a body, at the most. More get status 413.
     #[arg(long, value_name = "N", default_value = "100000", help_heading = "Limits")]
     pub max_rows: NonZeroUsize,
     /// Bytes of the headers of a request, at the most. More get status 431.
     #[arg(long, value_name = "BYTES", default_value = "16384", help_heading = "Limits")]
     pub max_header: NonZeroUsize,
-    /// Seconds that a client may take to send a request (status 408), and may wait for its answer (status 503).
+    /// Seconds that a client may take to send a request (status 408), may wait for its answer (status 503), and may leave it
+    /// untaken.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Limits")]
     pub max_seconds: f64,
     /// Requests that are worked on at a time. More get status 429.
     #[arg(long, value_name = "N", default_value = "64", help_heading = "Limits")]
     pub max_requests: NonZeroUsize,
+    /// Connections that are open at a time. More wait.
+    #[arg(long, value_name = "N", default_value = "1024", help_heading = "Limits")]
+    pub max_connections: NonZeroUsize,
 }
 
 /// Arguments of `inspect`.

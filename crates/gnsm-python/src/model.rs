@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gnsm::internals::files::AtomicFile;
-use gnsm::{ColumnChoices, DriftReport, Explanation, FdrCounter, KindChoice, Model, Reason, Rule, Scored, Table, TableReader};
+use gnsm::{
+    ColumnChoices, DriftReport, Explanation, FdrCounter, KindChoice, Model, Reason, Rule, Scored, Table, TableReader,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict};
 
@@ -345,7 +347,8 @@ fn moved_note(report: &DriftReport) -> Option<String> {
         0 => String::new(),
         more => format!("; and {more} more, which `drift` shows"),
     };
-    (!moved.is_empty()).then(|| format!("columns have moved; {}{more}", moved[..moved.len().min(NAMED_COLUMNS)].join("; ")))
+    (!moved.is_empty())
+        .then(|| format!("columns have moved; {}{more}", moved[..moved.len().min(NAMED_COLUMNS)].join("; ")))
 }
 
 /// What does not count, in one sentence.
@@ -382,10 +385,7 @@ pub fn rule_of((word, number): &(String, f64)) -> PyResult<Rule> {
 }
 
 /// Numbers as bytes, eight each.
-pub fn numbers<'py>(
-    py: Python<'py>,
-    numbers: impl ExactSizeIterator<Item = f64>,
-) -> PyResult<Bound<'py, PyByteArray>> {
+pub fn numbers<'py>(py: Python<'py>, numbers: impl ExactSizeIterator<Item = f64>) -> PyResult<Bound<'py, PyByteArray>> {
     PyByteArray::new_with(py, numbers.len() * 8, |bytes| {
         for (place, number) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(numbers) {
             *place = number.to_le_bytes();

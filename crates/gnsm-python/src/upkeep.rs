@@ -10,7 +10,12 @@ use crate::work::work;
 
 /// How a table differs from what was learned, as JSON.
 #[pyfunction]
-pub fn drift(py: Python<'_>, core: &Core, source: &Bound<'_, PyAny>, tell: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+pub fn drift(
+    py: Python<'_>,
+    core: &Core,
+    source: &Bound<'_, PyAny>,
+    tell: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
     let mut reader = source::open(source)?;
     let report = work(py, tell, |teller| compare(&core.model, &mut reader, teller))?;
     serde_json::to_string(&report).map_err(|error| problem(&error))

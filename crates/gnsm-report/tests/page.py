@@ -1,5 +1,5 @@
 """Drives the report page in headless Chromium, as a person would: open, sort, filter, expand, mark, download, by keyboard, in the
-dark, on a phone, on paper. `make test-page` runs it.
+dark, on a phone, on paper. Then the page of `gnsm serve`: a table, one row, a token. `make test-page` runs it.
 
     page.py GNSM FOLDER
 
@@ -8,6 +8,7 @@ unless the variable CI is set: then that is an error.
 """
 
 import csv
+import json
 import os
 import random
 import shutil
@@ -72,7 +73,10 @@ def wide_table(folder):
 class Page:
     """A page in a browser of its own. What it logs or fetches is an error."""
 
-    def __init__(self, browser, path, **options):
+    first = "#odd tbody tr"
+    sources = ("file:", "blob:", "data:")
+
+    def __init__(self, browser, address, **options):
         self.context = browser.new_context(accept_downloads=True, **options)
         self.page = self.context.new_page()
         self.problems = []
@@ -81,12 +85,12 @@ class Page:
         self.page.on("dialog", lambda dialog: self.problems.append("a dialog"))
         self.page.on("request", self.requested)
         start = time.perf_counter()
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("#odd tbody tr")
+        self.page.goto(address)
+        self.page.wait_for_selector(self.first, state="attached")
         self.seconds = time.perf_counter() - start
 
     def requested(self, request):
-        if not request.url.startswith(("file:", "blob:", "data:")):
+        if not request.url.startswith(self.sources):
             self.problems.append("fetched " + request.url)
 
     def texts(self, selector):
@@ -209,7 +213,7 @@ def check_keyboard(page):
 
 
 def check_demo(browser, path, folder):
-    page = Page(browser, path, viewport={"width": 1280, "height": 900})
+    page = Page(browser, path.as_uri(), viewport={"width": 1280, "height": 900})
     check_sort_and_filter(page)
     check_expand(page)
     check_marks(page)
@@ -224,7 +228,7 @@ def check_demo(browser, path, folder):
     grounds = set()
     for scheme in ["light", "dark"]:
         for kind, width in [("desk", 1280), ("phone", 390)]:
-            page = Page(browser, path, viewport={"width": width, "height": 844}, color_scheme=scheme)
+            page = Page(browser, path.as_uri(), viewport={"width": width, "height": 844}, color_scheme=scheme)
             page.page.locator("#odd .open").first.click()
             page.page.locator(".keys summary").click()
             assert page.page.evaluate("document.documentElement.scrollWidth") <= width, f"{kind}: wider than the screen"
@@ -234,7 +238,7 @@ def check_demo(browser, path, folder):
             page.close()
     assert len({ground for _, ground in grounds}) == 2, grounds
 
-    page = Page(browser, path)
+    page = Page(browser, path.as_uri())
     page.page.emulate_media(media="print")
     assert not page.page.is_visible("#tools") and page.page.is_visible("#odd .why >> nth=1")
     page.page.pdf(path=folder / "demo.pdf")
@@ -242,7 +246,7 @@ def check_demo(browser, path, folder):
 
 
 def check_hostile(browser, path):
-    page = Page(browser, path, viewport={"width": 1280, "height": 900})
+    page = Page(browser, path.as_uri(), viewport={"width": 1280, "height": 900})
     for _ in range(3):
         page.page.locator("#odd .open[aria-expanded=false]").first.click()
     assert page.page.evaluate("window.pwned") is None
@@ -263,7 +267,7 @@ def check_hostile(browser, path):
 
 def check_wide(browser, path):
     assert path.stat().st_size <= 3_000_000, path.stat().st_size
-    page = Page(browser, path, viewport={"width": 1280, "height": 900})
+    page = Page(browser, path.as_uri(), viewport={"width": 1280, "height": 900})
     assert page.status().startswith("1,000 of 1,000 rows"), page.status()
     start = time.perf_counter()
     page.page.click("#odd thead button >> nth=7")
@@ -273,6 +277,101 @@ def check_wide(browser, path):
     assert page.seconds < 3 and sort < 3, "far slower than it should be, even on a busy machine"
     page.page.click("#more")
     assert len(page.rows()) == 200
+    page.close()
+
+
+class ServedPage(Page):
+    """The page of a server that runs on its own."""
+
+    first = "#model option"
+
+    def __init__(self, browser, binary, folder, *flags, **options):
+        arguments = [binary, "serve", folder / "demo.gnsm", folder / "hostile.gnsm", "--port", "0", *flags]
+        self.server = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+        told = next(line for line in self.server.stderr if '"listening"' in line)
+        self.address = f"http://{json.loads(told)['address']}/"
+        self.sources = (self.address, "blob:")
+        super().__init__(browser, self.address, **options)
+
+    def close(self):
+        super().close()
+        self.server.terminate()
+        assert self.server.wait(60) == 0
+        self.server.stderr.close()
+
+
+class GuardedPage(ServedPage):
+    """The page of a server that asks for a token."""
+
+    first = "#token"
+
+
+def check_row(page):
+    """Watches the score of a row as its cells change."""
+    from playwright.sync_api import expect
+
+    names = page.texts("#row label bdi")
+    assert {"payment", "amount", "country"} <= set(names), names
+    fields = dict(zip(names, page.page.locator("#row [data-column]").all()))
+    assert fields["payment"].evaluate("field => field.tagName") == "SELECT"
+    assert fields["amount"].get_attribute("placeholder").startswith("mostly "), "a usual range"
+    fields["amount"].fill("60")
+    expect(page.page.locator("#score")).not_to_have_text("–")
+    usual = float(page.page.inner_text("#score"))
+    fields["amount"].fill("9999999")
+    expect(page.page.locator("#reasons li").first).to_contain_text("amount")
+    assert float(page.page.inner_text("#score")) > usual
+    expect(page.page.locator("#flag")).to_have_text("yes")
+
+
+def check_table(page, path, rows):
+    """Gets the report of a file inside of the page, where it works as it does alone."""
+    page.page.set_input_files("#file", path)
+    page.page.click("text=Make the report")
+    frame = page.page.frame_locator("#report")
+    frame.locator("#odd tbody tr").first.wait_for()
+    assert f"{rows:,}" in frame.locator("body").inner_text()
+    frame.locator("#odd .open").first.click()
+    frame.locator("#odd .inside").first.wait_for()
+    assert page.page.evaluate("window.pwned") is None and page.page.frames[1].evaluate("window.pwned") is None
+
+
+def check_served(browser, binary, folder, hostile):
+    from playwright.sync_api import expect
+
+    page = ServedPage(browser, binary, folder)
+    page.page.wait_for_selector("#row label")
+    check_row(page)
+    check_axe(page, "the server's page")
+    page.page.screenshot(path=folder / "serving.png", full_page=True)
+    check_table(page, folder / "demo.csv", 1500)
+    page.page.fill("#rows", "department,category\nSales\n")
+    page.page.click("text=Make the report")
+    expect(page.page.locator("#problem")).to_contain_text("line 2")
+    # The browser itself notes that a request was refused.
+    page.problems = [problem for problem in page.problems if "status of 4" not in problem]
+    page.page.fill("#rows", "")
+    page.page.select_option("#model", "hostile")
+    expect(page.page.locator("#row label")).to_have_count(4)
+    check_table(page, hostile, 300)
+    page.close()
+    page = ServedPage(browser, binary, folder, color_scheme="dark", viewport={"width": 390, "height": 800})
+    page.page.wait_for_selector("#row label")
+    check_axe(page, "the server's page in the dark")
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "too wide for a phone"
+    page.close()
+    check_token(browser, binary, folder)
+
+
+def check_token(browser, binary, folder):
+    (folder / "token").write_text("let me in\n")
+    page = GuardedPage(browser, binary, folder, "--token-file", folder / "token")
+    page.page.wait_for_selector("#token:visible")
+    page.page.keyboard.type("let me in")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#row label")
+    assert page.page.is_hidden("#problem")
+    page.problems = [problem for problem in page.problems if "status of 401" not in problem]
     page.close()
 
 
@@ -289,16 +388,17 @@ def main():
     gnsm(binary, "demo", "--out", demo)
     gnsm(binary, "detect", demo, "--report", folder / "demo.html", "--save", folder / "demo.gnsm")
     gnsm(binary, "report", folder / "demo.gnsm", demo, "-o", folder / "demo-again.html")
-    gnsm(binary, "detect", hostile, "--report", folder / "hostile.html")
+    gnsm(binary, "detect", hostile, "--report", folder / "hostile.html", "--save", folder / "hostile.gnsm")
     gnsm(binary, "fit", wide, "-o", folder / "wide.gnsm")
     gnsm(binary, "report", folder / "wide.gnsm", wide, "--top", "1000", "-o", folder / "wide.html")
     with sync_playwright() as playwright:
         # As root, which CI often is, Chromium's sandbox does not start.
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         check_demo(browser, folder / "demo.html", folder)
-        Page(browser, folder / "demo-again.html").close()
+        Page(browser, (folder / "demo-again.html").as_uri()).close()
         check_hostile(browser, folder / "hostile.html")
         check_wide(browser, folder / "wide.html")
+        check_served(browser, binary, folder, hostile)
         browser.close()
     print(f"the page works; screenshots are in {folder}")
 

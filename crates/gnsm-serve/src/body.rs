@@ -1,85 +1,25 @@
-//! The rows of a body: which kind it is, and its rows as tables. A row that cannot be read does not lose the others.
+//! The rows of a body, as one table. A row that cannot be read does not lose the others.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 
-use axum::http::{HeaderMap, StatusCode, header};
-use gnsm::{Column, Error, Format, ReadOptions, Table, TableReader, Values};
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use gnsm::{Column, Dialect, Error, Format, Place, ReadOptions, Table, TableReader, Values};
 use serde_json::value::RawValue;
 
+use crate::csv;
+use crate::media::{Media, compressed};
 use crate::problem::Problem;
 
 /// What stands for the body in messages, where a file's name would.
-const NAME: &str = "body";
-/// Lines of a CSV body that cannot be read and are told one by one.
-const MOST_BAD_LINES: usize = 100;
-
-/// The kinds of bodies and answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Media {
-    /// One object, or a list of objects.
-    Json,
-    /// One object a line.
-    Lines,
-    /// Comma-separated values with a header.
-    Csv,
-    /// An Arrow IPC stream; as a body, also a file.
-    Arrow,
-}
-
-impl Media {
-    /// All kinds.
-    const ALL: [Self; 4] = [Self::Json, Self::Lines, Self::Csv, Self::Arrow];
-
-    /// The content type.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Lines => "application/x-ndjson",
-            Self::Csv => "text/csv",
-            Self::Arrow => "application/vnd.apache.arrow.stream",
-        }
-    }
-
-    fn of(text: &str) -> Option<Self> {
-        let name = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match name.as_str() {
-            "application/jsonl" | "application/ndjson" | "application/jsonlines" => Some(Self::Lines),
-            "application/csv" | "text/tab-separated-values" => Some(Self::Csv),
-            "application/vnd.apache.arrow.file" => Some(Self::Arrow),
-            name => Self::ALL.into_iter().find(|media| media.name() == name),
-        }
-    }
-
-    /// The kind of a request's body.
-    pub fn of_body(headers: &HeaderMap) -> Result<Self, Problem> {
-        let names = Self::ALL.map(Self::name).join(", ");
-        if headers.contains_key(header::CONTENT_ENCODING) {
-            let problem = "compressed bodies are not read; send it as it is";
-            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
-        }
-        let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let problem =
-            || format!("the content type `{}` is not read; send one of {names}", gnsm_report::shown(text, 80));
-        Self::of(text).ok_or_else(|| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem()))
-    }
-
-    /// The kind of answer that a request asks for: the first that it accepts and that there is; JSON if it does not say.
-    pub fn of_answer(headers: &HeaderMap) -> Result<Self, Problem> {
-        let texts: Vec<&str> = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-        if texts.is_empty() {
-            return Ok(Self::Json);
-        }
-        let kinds = texts.iter().flat_map(|text| text.split(','));
-        let kind = |text: &str| match text.split(';').next().unwrap_or_default().trim() {
-            "*/*" | "application/*" | "" => Some(Self::Json),
-            "text/*" => Some(Self::Csv),
-            _ => Self::of(text),
-        };
-        let names = Self::ALL.map(Self::name).join(", ");
-        let none = || Problem::new(StatusCode::NOT_ACCEPTABLE, format!("an answer can be one of {names}"));
-        kinds.into_iter().find_map(kind).ok_or_else(none)
-    }
-}
+pub const NAME: &str = "body";
+/// Columns of a body, at the most: more are no columns.
+pub const MOST_COLUMNS: usize = 1 << 16;
+/// Cells beyond which columns are dropped that the model has no use for. A column that is in one row of many is missing in all
+/// others, and takes room there.
+const MOST_CELLS: usize = 1 << 24;
+/// Rows of JSON that are read at a time, so that such columns never take much.
+const JSON_ROWS: usize = 512;
 
 /// What the model and the limits say about a body.
 #[derive(Clone, Copy)]
@@ -95,30 +35,57 @@ pub struct Wanted<'a> {
 /// Rows of a body.
 #[derive(Debug, Default)]
 pub struct Body {
-    /// Tables with the numbers of their rows in the body.
-    pub tables: Vec<(Table, Vec<u64>)>,
+    /// The rows that can be read, if there are any.
+    pub table: Option<Table>,
+    /// Their numbers in the body, from 0.
+    pub rows: Vec<u64>,
     /// Rows that cannot be read, and why.
     pub bad: Vec<(u64, String)>,
 }
 
 impl Body {
     /// Reads a body.
-    pub fn read(bytes: &[u8], media: Media, wanted: Wanted<'_>) -> Result<Self, Problem> {
+    pub fn read(bytes: &Bytes, media: Media, wanted: Wanted<'_>) -> Result<Self, Problem> {
         let body = match media {
             Media::Json => Self::of_json(bytes, wanted),
             Media::Lines => Self::of_lines(bytes, wanted),
-            Media::Csv => Self::of_csv(bytes, wanted),
-            Media::Arrow => Self::of_arrow(bytes, wanted),
+            Media::Csv => {
+                refuse_compressed(bytes)?;
+                csv::read(bytes, wanted)
+            }
+            Media::Arrow => {
+                refuse_compressed(bytes)?;
+                let input = Box::new(Cursor::new(bytes.clone()));
+                read_all(input, Format::Arrow, None, wanted).map(Self::whole).map_err(problem_of)
+            }
         }?;
-        if body.tables.is_empty() && body.bad.is_empty() {
+        if body.table.is_none() && body.bad.is_empty() {
             return Err(Problem::bad("the body holds no rows; send at least one"));
         }
+        check_rows(body.rows.len() + body.bad.len(), wanted.most)?;
         Ok(body)
+    }
+
+    /// All rows, none of them bad.
+    pub fn whole(table: Option<Table>) -> Self {
+        let n_rows = table.as_ref().map_or(0, Table::n_rows);
+        Self { table, rows: (0..n_rows as u64).collect(), bad: Vec::new() }
+    }
+
+    /// The table; or that no row can be read.
+    pub fn table(&self) -> Result<&Table, Problem> {
+        self.table.as_ref().ok_or_else(|| {
+            let first = self.bad.first().map_or("", |(_, problem)| problem.as_str());
+            Problem::bad(format!("no row can be read; {first}"))
+        })
     }
 
     fn of_json(bytes: &[u8], wanted: Wanted<'_>) -> Result<Self, Problem> {
         let problem = |error: serde_json::Error| {
-            Problem::bad(format!("{NAME}, line {}, byte {}: {error}", error.line(), error.column()))
+            let text = error.to_string();
+            let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+            let (line, byte) = (error.line(), error.column());
+            Problem::bad(format!("{NAME}, line {line}, byte {byte}: {text}; send an object, or a list of objects"))
         };
         let is_list = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
         let rows: Vec<&RawValue> = if is_list {
@@ -126,124 +93,164 @@ impl Body {
         } else {
             vec![serde_json::from_slice(bytes).map_err(problem)?]
         };
-        check_rows(rows.len(), wanted.most)?;
-        // Outside of strings a line break is a blank, and inside there is none.
-        let lines: Vec<(u64, String)> =
-            rows.iter().map(|row| row.get().replace(['\n', '\r'], " ")).zip(0..).map(|(text, n)| (n, text)).collect();
-        Ok(Self::of_objects(&lines, wanted))
+        Self::of_objects(&rows.into_iter().map(RawValue::get).collect::<Vec<_>>(), bytes, wanted)
     }
 
     fn of_lines(bytes: &[u8], wanted: Wanted<'_>) -> Result<Self, Problem> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| Problem::bad(format!("{NAME}, byte {}: not UTF-8", error.valid_up_to() + 1)))?;
-        let lines: Vec<(u64, String)> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .zip(0..)
-            .map(|(line, n)| (n, line.to_owned()))
-            .collect();
-        check_rows(lines.len(), wanted.most)?;
-        Ok(Self::of_objects(&lines, wanted))
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let line = 1 + count_lines(&bytes[..error.valid_up_to()]);
+            Problem::bad(format!("{NAME}, line {line}: is not UTF-8; save the text as UTF-8"))
+        })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self::of_objects(&text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>(), bytes, wanted)
     }
 
-    /// Reads all objects together, or where that fails each half by itself.
-    fn of_objects(lines: &[(u64, String)], wanted: Wanted<'_>) -> Self {
-        let mut body = Self::default();
-        let mut todo = vec![lines];
-        while let Some(lines) = todo.pop() {
-            if lines.is_empty() {
-                continue;
-            }
-            let text = lines.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n");
-            let table = read_all(text.into_bytes(), Format::Jsonl, usize::MAX, wanted.missing);
-            // One list or object would make its column unusable in all rows.
-            let nested =
-                |column: &Column| matches!(column.values, Values::Unsupported { .. }) && (wanted.used)(&column.name);
-            match (table, lines) {
-                (Ok(Some(table)), lines)
-                    if table.n_rows() == lines.len() && (lines.len() == 1 || !table.columns.iter().any(nested)) =>
-                {
-                    body.tables.push((table, lines.iter().map(|(row, _)| *row).collect()));
-                }
-                (Ok(_), [(row, _)]) => body.bad.push((*row, "is no object".into())),
-                (Err(error), [(row, _)]) => body.bad.push((*row, reason(&error))),
-                (_, lines) => {
-                    let (first, second) = lines.split_at(lines.len() / 2);
-                    todo.extend([second, first]);
-                }
+    /// Reads objects, which are pieces of `whole`. If not all can be read, those are sought by halves that cannot.
+    fn of_objects(objects: &[&str], whole: &[u8], wanted: Wanted<'_>) -> Result<Self, Problem> {
+        check_rows(objects.len(), wanted.most)?;
+        if objects.is_empty() {
+            return Ok(Self::default());
+        }
+        if let Ok(table) = read_objects(objects, wanted) {
+            return Ok(Self::whole(Some(table)));
+        }
+        let mut bad = Vec::new();
+        let mut todo = vec![0..objects.len()];
+        while let Some(part) = todo.pop() {
+            let Err(unread) = read_objects(&objects[part.clone()], wanted) else { continue };
+            if part.len() == 1 {
+                bad.push((part.start, unread));
+            } else {
+                let middle = part.start + part.len() / 2;
+                todo.extend([middle..part.end, part.start..middle]);
             }
         }
-        body
-    }
-
-    /// Reads CSV. A line that cannot be read is taken out and told.
-    fn of_csv(bytes: &[u8], wanted: Wanted<'_>) -> Result<Self, Problem> {
-        refuse_compressed(bytes)?;
-        let mut text = bytes.to_vec();
-        let mut bad: Vec<(u64, String)> = Vec::new();
-        let table = loop {
-            match read_all(text.clone(), Format::Csv, wanted.most.saturating_add(1), wanted.missing) {
-                Ok(table) => break table,
-                Err(Error::Data { place, problem, advice }) => {
-                    // Without the first line, which has the names, nothing can be read.
-                    let line = place.line.filter(|line| *line > 1 && bad.iter().all(|(known, _)| known != line));
-                    let message = format!("{problem}; {advice}");
-                    let Some(line) = line.filter(|_| bad.len() < MOST_BAD_LINES) else {
-                        return Err(Problem::bad(format!("{place}: {message}")));
-                    };
-                    blank_line(&mut text, line);
-                    bad.push((line, format!("line {line}: {message}")));
-                }
-                Err(error) => return Err(Problem::bad(error.to_string())),
-            }
+        let is_bad = |row: &usize| bad.binary_search_by_key(row, |(row, _)| *row).is_ok();
+        let rows: Vec<usize> = (0..objects.len()).filter(|row| !is_bad(row)).collect();
+        let good: Vec<&str> = rows.iter().map(|row| objects[*row]).collect();
+        let table = if good.is_empty() { None } else { Some(read_objects(&good, wanted).map_err(Unread::problem)?) };
+        let (mut passed, mut line) = (0, 1);
+        let place = |(row, unread): (usize, Unread)| {
+            let start = objects[row].as_ptr() as usize - whole.as_ptr() as usize;
+            line += count_lines(&whole[passed..start]);
+            passed = start;
+            (row as u64, unread.at(line))
         };
-        check_rows(table.as_ref().map_or(0, Table::n_rows) + bad.len(), wanted.most)?;
-        let good = table.iter().flat_map(|table| table.lines.iter().copied());
-        let mut order: Vec<u64> = good.chain(bad.iter().map(|(line, _)| *line)).collect();
-        order.sort_unstable();
-        let row_of = |line: u64| order.partition_point(|other| *other < line) as u64;
-        let bad = bad.into_iter().map(|(line, problem)| (row_of(line), problem)).collect();
-        let tables = table.into_iter().map(|table| {
-            let rows = table.lines.iter().map(|line| row_of(*line)).collect();
-            (table, rows)
-        });
-        Ok(Self { tables: tables.collect(), bad })
-    }
-
-    fn of_arrow(bytes: &[u8], wanted: Wanted<'_>) -> Result<Self, Problem> {
-        refuse_compressed(bytes)?;
-        let table = read_all(bytes.to_vec(), Format::Arrow, wanted.most.saturating_add(1), wanted.missing);
-        let table = table.map_err(|error| Problem::bad(error.to_string()))?;
-        check_rows(table.as_ref().map_or(0, Table::n_rows), wanted.most)?;
-        let tables = table.into_iter().map(|table| {
-            let rows = (0..table.n_rows() as u64).collect();
-            (table, rows)
-        });
-        Ok(Self { tables: tables.collect(), bad: Vec::new() })
+        let bad = bad.into_iter().map(place).collect();
+        Ok(Self { table, rows: rows.into_iter().map(|row| row as u64).collect(), bad })
     }
 }
 
-fn read_all(bytes: Vec<u8>, format: Format, most: usize, missing: &[String]) -> gnsm::Result<Option<Table>> {
-    let mut options = ReadOptions::default();
-    (options.format, options.missing) = (Some(format), Some(missing.to_vec()));
-    let mut reader = TableReader::from_reader(NAME, Box::new(Cursor::new(bytes)), &options)?;
-    let Some(mut table) = reader.next_batch(most)? else { return Ok(None) };
-    while table.n_rows() < most {
-        let Some(more) = reader.next_batch(most - table.n_rows())? else { break };
-        table.append(more)?;
-    }
-    Ok(Some(table))
+/// Why objects cannot be read.
+enum Unread {
+    /// Something is no object.
+    NoObject,
+    /// A column that is used holds lists or objects.
+    Nested(String),
+    /// What the reader says.
+    Error(Error),
 }
 
-/// Without the place: the row is told beside it.
-fn reason(error: &Error) -> String {
-    match error {
-        Error::Data { place, problem, advice } => {
-            let column = place.column.as_ref().map(|name| format!("column `{name}`: ")).unwrap_or_default();
-            format!("{column}{problem}; {advice}")
+impl Unread {
+    /// In words, with the line of the body where the object begins.
+    fn at(self, line: u64) -> String {
+        let place = |column: Option<String>| Place { file: NAME.into(), line: Some(line), column };
+        match self {
+            Self::NoObject => format!("{}: is no object; send one such as {{\"age\": 31}}", place(None)),
+            Self::Nested(column) => {
+                format!("{}: holds a list or an object; send a text or a number", place(Some(column)))
+            }
+            Self::Error(Error::Data { place: found, problem, advice }) => {
+                format!("{}: {problem}; {advice}", place(found.column))
+            }
+            Self::Error(error) => format!("{}: {error}", place(None)),
         }
-        error => error.to_string(),
     }
+
+    fn problem(self) -> Problem {
+        match self {
+            Self::Error(error) => problem_of(error),
+            other => Problem::bad(other.at(1)),
+        }
+    }
+}
+
+/// A table of objects, if all can be read.
+fn read_objects(objects: &[&str], wanted: Wanted<'_>) -> Result<Table, Unread> {
+    let mut text = String::with_capacity(objects.iter().map(|object| object.len() + 1).sum());
+    for object in objects {
+        if !object.trim_start().starts_with('{') {
+            return Err(Unread::NoObject);
+        }
+        // Outside of strings a line break is a blank, and inside there is none.
+        if object.contains(['\n', '\r']) {
+            text += &object.replace(['\n', '\r'], " ");
+        } else {
+            text += object;
+        }
+        text.push('\n');
+    }
+    let input = Box::new(Cursor::new(text.into_bytes()));
+    let table = read_all(input, Format::Jsonl, None, wanted).map_err(Unread::Error)?.ok_or(Unread::NoObject)?;
+    // One list or object makes its column unusable in all rows.
+    let is_nested =
+        |column: &&Column| matches!(column.values, Values::Unsupported { .. }) && (wanted.used)(&column.name);
+    match table.columns.iter().find(is_nested) {
+        Some(column) => Err(Unread::Nested(column.name.clone())),
+        None => Ok(table),
+    }
+}
+
+/// All rows of an input, one more than there may be at the most.
+pub fn read_all(
+    input: Box<dyn Read + Send>,
+    format: Format,
+    dialect: Option<Dialect>,
+    wanted: Wanted<'_>,
+) -> gnsm::Result<Option<Table>> {
+    let mut options = ReadOptions::default();
+    (options.format, options.missing) = (Some(format), Some(wanted.missing.to_vec()));
+    if let Some(dialect) = dialect {
+        (options.delimiter, options.header) = (Some(dialect.delimiter), Some(dialect.header));
+    }
+    let mut reader = TableReader::from_reader(NAME, input, &options)?;
+    let (columns, most) = (reader.columns().len(), wanted.most.saturating_add(1));
+    if columns > MOST_COLUMNS {
+        return Err(too_wide());
+    }
+    let batch = if format == Format::Jsonl { JSON_ROWS } else { (MOST_CELLS / columns.max(1)).max(1) };
+    let mut table: Option<Table> = None;
+    while let left @ 1.. = most - table.as_ref().map_or(0, Table::n_rows) {
+        let Some(more) = reader.next_batch(batch.min(left))? else { break };
+        match &mut table {
+            Some(table) => table.append(more)?,
+            None => table = Some(more),
+        }
+        if let Some(table) = &mut table
+            && table.columns.len().saturating_mul(table.n_rows()) > MOST_CELLS
+        {
+            table.columns.retain(|column| (wanted.used)(&column.name));
+        }
+    }
+    Ok(table)
+}
+
+/// There are more columns than can be meant.
+pub fn too_wide() -> Error {
+    Error::schema(format!("the body has more than {MOST_COLUMNS} columns"), "send those that the model has")
+}
+
+/// What a client is told of an error of the library.
+pub fn problem_of(error: Error) -> Problem {
+    match error {
+        Error::Schema { .. } => Problem::unfit(error),
+        error => Problem::bad(error.to_string()),
+    }
+}
+
+/// How many lines end here.
+pub fn count_lines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 fn check_rows(rows: usize, most: usize) -> Result<(), Problem> {
@@ -254,92 +261,16 @@ fn check_rows(rows: usize, most: usize) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, problem))
 }
 
-/// A few bytes may unpack to any number of them.
+/// The library's readers unpack what is compressed, to any size.
 fn refuse_compressed(bytes: &[u8]) -> Result<(), Problem> {
-    let marks: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"];
-    if marks.iter().any(|mark| bytes.starts_with(mark)) {
-        let problem = "compressed bodies are not read; send it as it is";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
-    }
-    Ok(())
-}
-
-/// Takes the text out of a line, counted from 1, and keeps its end, so that other lines keep their numbers.
-fn blank_line(text: &mut Vec<u8>, line: u64) {
-    let mut start = 0;
-    for _ in 1..line {
-        let Some(end) = text[start..].iter().position(|byte| *byte == b'\n') else { return };
-        start += end + 1;
-    }
-    let length = text[start..].iter().position(|byte| *byte == b'\n').unwrap_or(text.len() - start);
-    text.drain(start..start + length);
+    let is_compressed = match bytes {
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => true,
+        // A frame that zstd skips, and the beginnings of a zip.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] | [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => true,
+        _ => false,
+    };
+    if is_compressed { Err(compressed()) } else { Ok(()) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str, media: Media) -> Body {
-        Body::read(text.as_bytes(), media, Wanted { most: 100, used: &|name| name == "a", missing: &[] })
-            .expect("a body")
-    }
-
-    fn rows(body: &Body) -> (Vec<u64>, Vec<u64>) {
-        let mut good: Vec<u64> = body.tables.iter().flat_map(|(_, rows)| rows.clone()).collect();
-        good.sort_unstable();
-        (good, body.bad.iter().map(|(row, _)| *row).collect())
-    }
-
-    #[test]
-    fn a_bad_row_does_not_lose_the_others() {
-        let list = "[{\"a\": 1},\n {\"a\": 1e999}, 7, {\"a\": \"x\\ny\",\n \"b\": [1]}]";
-        let body = read(list, Media::Json);
-        assert_eq!(rows(&body), (vec![0, 3], vec![1, 2]), "{body:?}");
-        assert_eq!(body.tables.len(), 2, "the rows around the bad ones");
-        let body = read("[{\"a\": 1}, {\"a\": []}, {\"a\": 3, \"b\": {}}]", Media::Json);
-        assert_eq!(body.tables.iter().map(|(_, rows)| rows.len()).max(), Some(1), "a list stands alone");
-        let body = read(list, Media::Json);
-        assert!(body.bad[0].1.starts_with("column `a`: the number 1e999 is out of range"), "{body:?}");
-        let body = read("{\"a\": 1}\n\n{\"a\": \n{\"a\": 3}\n", Media::Lines);
-        assert_eq!(rows(&body), (vec![0, 2], vec![1]));
-        let body = read("a,b\n1,2\n3\n4,5\n6,7,8\n9,10\n", Media::Csv);
-        assert_eq!(rows(&body), (vec![0, 2, 4], vec![1, 3]), "{body:?}");
-        assert!(body.bad[0].1.starts_with("line 3: "), "{body:?}");
-    }
-
-    #[test]
-    fn what_is_no_body_is_refused() {
-        let status = |text: &[u8], media| {
-            Body::read(text, media, Wanted { most: 2, used: &|_| true, missing: &[] })
-                .expect_err("refused")
-                .status
-                .as_u16()
-        };
-        for media in Media::ALL {
-            assert_eq!(status(b"", media), 400, "{media:?}");
-        }
-        assert_eq!(status(b"[{\"a\": 1}", Media::Json), 400);
-        assert_eq!(status(b"[]", Media::Json), 400);
-        assert_eq!(status(b"[{},{},{}]", Media::Json), 413);
-        assert_eq!(status(b"a\n1\n2\n3\n", Media::Csv), 413);
-        assert_eq!(status(b"\x1f\x8b\x08", Media::Csv), 415);
-        assert_eq!(status(b"a,a\n1,2\n", Media::Csv), 400);
-        assert_eq!(status(b"\xff\xff\xff\xff\x10", Media::Arrow), 400);
-        assert_eq!(status(b"\xff\n", Media::Lines), 400);
-    }
-
-    #[test]
-    fn kinds_are_told_by_headers() {
-        let headers =
-            |name, value: &'static str| HeaderMap::from_iter([(name, axum::http::HeaderValue::from_static(value))]);
-        let body = |value| Media::of_body(&headers(header::CONTENT_TYPE, value)).ok();
-        assert_eq!(body("application/json; charset=utf-8"), Some(Media::Json));
-        assert_eq!(body("Text/CSV"), Some(Media::Csv));
-        assert_eq!(body("text/html"), None);
-        let answer = |value| Media::of_answer(&headers(header::ACCEPT, value)).ok();
-        assert_eq!(answer("text/html, text/csv;q=0.5"), Some(Media::Csv));
-        assert_eq!(answer("*/*"), Some(Media::Json));
-        assert_eq!(answer("text/html"), None);
-        assert_eq!(Media::of_answer(&HeaderMap::new()).ok(), Some(Media::Json));
-    }
-}
+mod tests;

@@ -9,9 +9,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use crate::app::App;
 use crate::log::log;
 use crate::problem::Problem;
-use crate::routes::App;
 
 /// What a browser is told with every answer: to take it for what it says, to show it nowhere else, to keep nothing.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -33,7 +33,10 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
     let origin = request.headers().get(header::ORIGIN).cloned();
     let stranger = origin.as_ref().is_some_and(|origin| !is_own(origin, request.headers()));
     let allowed = origin.filter(|origin| app.origins.iter().any(|known| known.as_bytes() == origin.as_bytes()));
-    let mut response = if stranger && allowed.is_none() {
+    let mut response = if !app.knows_host(request.headers()) {
+        let problem = "this server is not known by that name; ask for localhost, or name it with --allow-origin";
+        Problem::new(StatusCode::FORBIDDEN, problem).into_response()
+    } else if stranger && allowed.is_none() {
         Problem::new(StatusCode::FORBIDDEN, "pages of other origins may not ask; --allow-origin lets them")
             .into_response()
     } else if method == Method::OPTIONS && allowed.is_some() {
@@ -88,11 +91,44 @@ fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
+/// The host without its port.
+fn without_port(host: &str) -> &str {
+    let port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    port.map_or(host, |(name, _)| name)
+}
+
 impl App {
+    /// Whether a request asks for this server by a name that it has. A page elsewhere can give its own name this machine's
+    /// address, and would then be of the same origin. Who has the token may use any name.
+    fn knows_host(&self, headers: &HeaderMap) -> bool {
+        let Some(host) = headers.get(header::HOST).filter(|_| self.is_local && self.token.is_none()) else {
+            return true;
+        };
+        let Ok(host) = host.to_str() else { return false };
+        let name = without_port(host).trim_start_matches('[').trim_end_matches(']');
+        let origin_of = |origin: &String| origin.split_once("://").is_some_and(|(_, known)| known == host);
+        name.eq_ignore_ascii_case("localhost")
+            || name.parse::<std::net::IpAddr>().is_ok()
+            || self.origins.iter().any(origin_of)
+    }
+
     /// Whether a request has the token. The comparison of hashes takes the same time wherever they differ.
     fn admits(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
         let sent = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
         sent.strip_prefix(b"Bearer ").is_some_and(|sent| blake3::hash(sent) == *token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_port;
+
+    #[test]
+    fn hosts_lose_their_ports() {
+        assert_eq!(
+            ["localhost:80", "localhost", "[::1]:8080", "[::1]", "a.example"].map(without_port),
+            ["localhost", "localhost", "[::1]", "[::1]", "a.example"]
+        );
     }
 }

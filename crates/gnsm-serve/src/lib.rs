@@ -7,21 +7,30 @@
 //! # Ok::<(), gnsm_serve::Error>(())
 //! ```
 //!
-//! A request goes through `guard` (who may ask, how it is counted and logged), to a function of `routes`, which reads the body
-//! (`body`), lets the threads of the library judge its rows (`judge`), and writes the answer in the kind that was asked for
-//! (`answer`). `models` holds the models and replaces them when their files change. `server` accepts connections and ends them
-//! in good order.
+//! A request goes through `guard` (who may ask, how it is counted and logged), to a function of `routes` or `about`. The body is
+//! taken in by `app` and read by `body` and `csv`. The threads of the library judge its rows (`judge`), and the answer (`scores`,
+//! `repairs`, `drifts`) is written in the kind that was asked for (`media`, `sheet`). `models` holds the models and replaces them
+//! when their files change; `recent` and `metrics` count. `server` accepts connections and ends them in good order.
 
-mod answer;
+mod about;
+mod app;
 mod body;
+mod csv;
+mod drifts;
 mod guard;
 mod judge;
 mod log;
+mod media;
 mod metrics;
 mod models;
+mod patience;
 mod problem;
+mod recent;
+mod repairs;
 mod routes;
+mod scores;
 mod server;
+mod sheet;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -73,11 +82,14 @@ impl Settings {
 pub struct Limits {
     /// Bytes of a body: 413.
     pub body: usize,
+    /// Bytes of the bodies of all requests together: 503. At least as many as of one body.
+    pub bodies: usize,
     /// Rows of a body: 413.
     pub rows: usize,
     /// Bytes of all headers: 431. At least 8 kB.
     pub header: usize,
-    /// How long a client may take to send its headers or its body, and how long it may wait for an answer: 408, 503.
+    /// How long a client may take to send its headers or its body (408), how long it may wait for an answer (503), and how long
+    /// it may take none of it.
     pub time: Duration,
     /// Requests that are worked on at a time: 429.
     pub concurrency: usize,
@@ -89,6 +101,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 32 << 20,
+            bodies: 256 << 20,
             rows: 100_000,
             header: 16 << 10,
             time: Duration::from_secs(30),

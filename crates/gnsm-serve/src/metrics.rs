@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gnsm::ColumnDrift;
+
+use crate::models::Served;
+use crate::recent::Summary;
 
 /// Upper limits of the bins of a request's seconds.
 const SECONDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -35,6 +40,27 @@ struct Rows {
 
 /// One of the counts.
 type Pick = fn(&Rows) -> u64;
+/// A figure of the last rows, and one of a column in them.
+type OfRecent = fn(&Summary) -> f64;
+type OfColumn = fn(&ColumnDrift) -> Option<f64>;
+
+const RECENT: [(&str, &str, OfRecent); 2] = [
+    ("gnsm_recent_rows", "Rows that the figures of recent rows are about, 20,000 at the most.", |recent| {
+        recent.drift.rows as f64
+    }),
+    ("gnsm_recent_flagged_share", "Share of recent rows that were flagged.", |recent| {
+        recent.flagged as f64 / recent.drift.rows.max(1) as f64
+    }),
+];
+const DRIFT: [(&str, &str, OfColumn); 5] = [
+    ("gnsm_drift_moved", "1 if a column of recent rows has moved from what was learned.", |column| {
+        Some(f64::from(u8::from(column.moved)))
+    }),
+    ("gnsm_drift_index", "Population stability index of a column of recent rows.", |column| column.shift),
+    ("gnsm_drift_missing_share", "Share of recent rows that miss a column.", |column| Some(column.missing.now)),
+    ("gnsm_drift_new_share", "Share of recent values that were never seen.", |column| column.new.map(|new| new.now)),
+    ("gnsm_drift_out_of_range_share", "Share of recent numbers beyond all learned ones.", |column| column.out_of_range),
+];
 
 impl Metrics {
     fn change(&self, change: impl FnOnce(&mut Counts)) {
@@ -73,7 +99,7 @@ impl Metrics {
     }
 
     /// The text that Prometheus reads.
-    pub fn text(&self) -> String {
+    pub fn text<'a>(&self, models: impl Iterator<Item = (&'a str, Arc<Served>)>) -> String {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::from(
             "# HELP gnsm_requests_total Requests by route and status.\n# TYPE gnsm_requests_total counter\n",
@@ -103,7 +129,30 @@ impl Metrics {
                 let _ = writeln!(text, "{name}{{model=\"{}\"}} {}", quoted(model), pick(rows));
             }
         }
+        drop(counts);
+        let recent = models.filter_map(|(name, served)| Some((name, served.recent.summary(&served.model).ok()?)));
+        write_recent(&mut text, &recent.collect::<Vec<_>>());
         text
+    }
+}
+
+fn write_recent(text: &mut String, recent: &[(&str, Summary)]) {
+    for (name, help, figure) in RECENT {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge");
+        for (model, summary) in recent {
+            let _ = writeln!(text, "{name}{{model=\"{}\"}} {}", quoted(model), figure(summary));
+        }
+    }
+    for (name, help, figure) in DRIFT {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge");
+        // Without rows there is nothing to say about their columns.
+        for (model, summary) in recent.iter().filter(|(_, summary)| summary.drift.rows > 0) {
+            for column in &summary.drift.columns {
+                let Some(value) = figure(column) else { continue };
+                let (model, column) = (quoted(model), quoted(&column.column));
+                let _ = writeln!(text, "{name}{{model=\"{model}\",column=\"{column}\"}} {value}");
+            }
+        }
     }
 }
 
@@ -121,7 +170,7 @@ mod tests {
         metrics.request("/a\"b", 200, 0.002);
         metrics.request("/a\"b", 200, 20.0);
         metrics.rows("m", 10, 2, 1);
-        let text = metrics.text();
+        let text = metrics.text(std::iter::empty());
         for line in [
             "gnsm_requests_total{route=\"/a\\\"b\",status=\"200\"} 2",
             "gnsm_request_seconds_bucket{route=\"/a\\\"b\",le=\"0.001\"} 0",

@@ -11,15 +11,31 @@ use serde_json::json;
 use crate::Error;
 use crate::log::log;
 use crate::metrics::Metrics;
+use crate::recent::Recent;
 
 /// What tells that a file was replaced.
 type Stamp = (Option<SystemTime>, u64, u64);
+
+/// A model, and what the last rows were like that it was asked about.
+#[derive(Debug)]
+pub struct Served {
+    /// The model.
+    pub model: Model,
+    /// The last rows.
+    pub recent: Recent,
+}
+
+impl Served {
+    fn load(path: &Path) -> gnsm::Result<Arc<Self>> {
+        Ok(Arc::new(Self { model: Model::load(path)?, recent: Recent::default() }))
+    }
+}
 
 /// A model and its file.
 #[derive(Debug)]
 struct Slot {
     path: PathBuf,
-    model: RwLock<Arc<Model>>,
+    served: RwLock<Arc<Served>>,
     stamp: Mutex<Stamp>,
 }
 
@@ -35,7 +51,7 @@ impl Models {
             let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             // The stamp comes first: a file that is replaced meanwhile is then loaded again.
             let stamp = Mutex::new(stamp(path));
-            let slot = Slot { path: path.clone(), model: RwLock::new(Arc::new(Model::load(path)?)), stamp };
+            let slot = Slot { path: path.clone(), served: RwLock::new(Served::load(path)?), stamp };
             metrics.load(&name);
             if let Some(other) = models.insert(name.clone(), slot) {
                 let (a, b) = (other.path.display(), path.display());
@@ -49,13 +65,13 @@ impl Models {
     }
 
     /// The model of that name.
-    pub fn get(&self, name: &str) -> Option<Arc<Model>> {
-        self.0.get(name).map(Slot::model)
+    pub fn get(&self, name: &str) -> Option<Arc<Served>> {
+        self.0.get(name).map(Slot::served)
     }
 
     /// All names with their models.
-    pub fn all(&self) -> impl Iterator<Item = (&str, Arc<Model>)> {
-        self.0.iter().map(|(name, slot)| (name.as_str(), slot.model()))
+    pub fn all(&self) -> impl Iterator<Item = (&str, Arc<Served>)> {
+        self.0.iter().map(|(name, slot)| (name.as_str(), slot.served()))
     }
 
     /// Loads the models again whose files were replaced. One that cannot be loaded is told, and the old one stays.
@@ -67,10 +83,10 @@ impl Models {
                 continue;
             }
             *known = now;
-            match Model::load(&slot.path) {
-                Ok(model) => {
-                    log("info", "model replaced", json!({ "model": name, "hash": model.hash() }));
-                    *slot.model.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(model);
+            match Served::load(&slot.path) {
+                Ok(served) => {
+                    log("info", "model replaced", json!({ "model": name, "hash": served.model.hash() }));
+                    *slot.served.write().unwrap_or_else(PoisonError::into_inner) = served;
                     metrics.load(name);
                 }
                 Err(error) => {
@@ -82,8 +98,8 @@ impl Models {
 }
 
 impl Slot {
-    fn model(&self) -> Arc<Model> {
-        Arc::clone(&self.model.read().unwrap_or_else(PoisonError::into_inner))
+    fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.served.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -6,6 +6,21 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// Which refusals a request with rows may get.
+pub const REFUSALS: [(&str, &str); 11] = [
+    ("400", "The request, or every row of its body, cannot be read"),
+    ("401", "The token is missing or wrong"),
+    ("403", "A page of another origin asks"),
+    ("404", "There is no such model"),
+    ("406", "None of the kinds of answers that there are is accepted"),
+    ("408", "The body takes too long to arrive"),
+    ("413", "Too many bytes, rows or columns"),
+    ("415", "The content type is not read"),
+    ("422", "The rows do not fit the model"),
+    ("429", "Too many requests at a time"),
+    ("503", "The answer takes too long, or too much is being sent at a time"),
+];
+
 /// What a client is told.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Problem {
@@ -29,8 +44,8 @@ impl Problem {
     }
 
     /// The rows do not fit the model.
-    pub fn unfit(error: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, error)
+    pub fn unfit(error: impl ToString) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
     }
 }
 

@@ -14,10 +14,12 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{interval, sleep, timeout};
 
+use crate::app::App;
 use crate::log::log;
 use crate::metrics::Metrics;
 use crate::models::Models;
-use crate::routes::{App, router};
+use crate::patience::Patience;
+use crate::routes::router;
 use crate::{Error, Settings};
 
 /// How often the files of models are looked at.
@@ -69,15 +71,18 @@ impl Server {
         let listener = TcpListener::bind(settings.address).await;
         let listener = listener.map_err(|error| format!("cannot listen on {}: {error}", settings.address))?;
         let address = listener.local_addr()?;
+        let permits = |most: usize| Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS)));
         let app = App {
             models,
             metrics,
             limits: settings.limits,
             token: settings.token.map(|token| blake3::hash(token.as_bytes())),
             origins: settings.origins,
+            is_local: settings.address.ip().is_loopback(),
             log_requests: settings.log_requests,
             stopping: AtomicBool::new(false),
-            permits: Arc::new(Semaphore::new(settings.limits.concurrency.clamp(1, Semaphore::MAX_PERMITS))),
+            permits: permits(settings.limits.concurrency),
+            room: permits(settings.limits.bodies.max(settings.limits.body)),
         };
         Ok(Self { listener, address, app: Arc::new(app), watch: settings.watch })
     }
@@ -122,7 +127,8 @@ impl Server {
             builder.timer(TokioTimer::new()).header_read_timeout(limits.time);
             builder.max_buf_size(limits.header.max(SMALLEST_HEADER));
             let service = TowerToHyperService::new(router.clone());
-            let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service));
+            let stream = TokioIo::new(Patience::new(stream, limits.time));
+            let connection = graceful.watch(builder.serve_connection(stream, service));
             tokio::spawn(async move {
                 // A client that goes away is no event.
                 let _ = connection.await;

@@ -70,7 +70,10 @@ impl Running {
     /// Status, headers and body of the answer to a request.
     fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, String, Vec<u8>) {
         let mut stream = self.connect();
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if headers.iter().all(|(name, _)| *name != "Host") {
+            head += &format!("Host: {}\r\n", self.address);
+        }
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
@@ -181,7 +184,7 @@ fn a_bad_row_does_not_lose_the_good_ones() {
     let headers = [("Content-Type", "text/csv"), ("Accept", "text/csv")];
     let (_, _, csv) = server.ask("POST", SCORE, &headers, b"colour,shape,size\nred,round,11\nred\n");
     let csv = String::from_utf8(csv).expect("text");
-    assert!(csv.starts_with("row,score,p_value,anomaly,error\n0,") && csv.contains("\n1,,,,\"line 3: "), "{csv}");
+    assert!(csv.starts_with("row,score,p_value,anomaly,error\n0,") && csv.contains("\n1,,,,\"body, line 3: "), "{csv}");
 }
 
 #[test]
@@ -207,6 +210,11 @@ fn what_goes_wrong_has_a_status_and_a_sentence() {
         ("/v1/models/m/score?fdr=2", "text/csv", "a\n1\n", 400),
         ("/v1/models/m/score?fdr=0.1&threshold=3", "text/csv", "a\n1\n", 400),
         ("/v1/models/m/score?magic=1", "text/csv", "a\n1\n", 400),
+        ("/v1/models/m/drift?fdr=0.1", "text/csv", "a\n1\n", 400),
+        ("/v1/models/m/repair?at_least=0", "text/csv", "a\n1\n", 400),
+        ("/v1/models/m/repair", "text/csv", "a\n1\n", 422),
+        ("/v1/models/m/drift", "text/csv", "a\n1\n", 422),
+        ("/v1/models/m/report", "text/csv", "a\n1\n", 422),
         ("/nothing", "text/csv", "", 404),
         ("/health", "text/csv", "", 405),
     ] {
@@ -215,12 +223,12 @@ fn what_goes_wrong_has_a_status_and_a_sentence() {
         assert!(answer["error"].as_str().is_some_and(|text| !text.is_empty()), "{answer}");
     }
     let mut stream = server.connect();
-    let head = format!("GET /health HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "y".repeat(100_000));
+    let head = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(100_000));
     let _ = stream.write_all(head.as_bytes());
     assert_eq!(answer(&mut stream).0, 431);
     // A body without a length that is too large.
     let mut stream = server.connect();
-    let head = "POST /v1/models/m/score HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let head = "POST /v1/models/m/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).expect("sent");
     for _ in 0..5 {
         let _ = stream.write_all(format!("3e8\r\n{}\r\n", "x".repeat(1000)).as_bytes());
@@ -231,18 +239,140 @@ fn what_goes_wrong_has_a_status_and_a_sentence() {
 }
 
 #[test]
-fn slow_clients_are_cut_off_and_many_requests_refused() {
-    let server = Running::new(|settings| settings.limits.time = Duration::from_millis(300));
+fn slow_clients_are_cut_off() {
+    let server = Running::new(|settings| settings.limits.time = Duration::from_millis(500));
     let mut stream = server.connect();
-    let head = "POST /v1/models/m/score HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/csv\r\nContent-Length: 99\r\n\r\na";
+    let head = "POST /v1/models/m/score HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: text/csv\r\nContent-Length: 99\r\n\r\na";
     stream.write_all(head.as_bytes()).expect("sent");
     assert_eq!(answer(&mut stream).0, 408);
     let start = Instant::now();
+    for begun in ["", "GET /hea", "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"] {
+        let mut stream = server.connect();
+        stream.write_all(begun.as_bytes()).expect("sent");
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert_eq!(rest.starts_with(b"HTTP/1.1 200"), begun.ends_with("\r\n\r\n"), "{begun}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(10), "what never goes on is not waited for");
+}
+
+#[test]
+fn an_answer_that_nobody_takes_is_not_kept() {
+    let server = Running::new(|settings| settings.limits.time = Duration::from_secs(2));
+    let body = rows(10_000, 1);
     let mut stream = server.connect();
-    stream.write_all(b"GET /hea").expect("sent");
-    let mut rest = Vec::new();
-    let _ = stream.read_to_end(&mut rest);
-    assert!(start.elapsed() < Duration::from_secs(10), "a head that never ends is not waited for");
+    let head = format!(
+        "POST /v1/models/m/explain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: text/csv\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    std::thread::sleep(Duration::from_secs(5));
+    let (status, head, taken) = answer(&mut stream);
+    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse::<usize>().ok());
+    assert!(status == 200 && length.is_some_and(|length| taken.len() < length), "{head}: {} bytes", taken.len());
+}
+
+#[test]
+fn what_is_too_much_at_a_time_is_refused() {
+    let server = Running::new(|settings| {
+        settings.limits.concurrency = 1;
+        settings.limits.body = 1 << 20;
+        settings.limits.bodies = 1 << 20;
+    });
+    // A body that has arrived in part takes its room.
+    let mut slow = server.connect();
+    let head = format!(
+        "POST {SCORE} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: text/csv\r\nContent-Length: 1000000\r\n\r\n{}",
+        "x".repeat(900_000)
+    );
+    slow.write_all(head.as_bytes()).expect("sent");
+    std::thread::sleep(Duration::from_millis(500));
+    let body = rows(10_000, 1);
+    let (status, head, _) = server.ask("POST", SCORE, &[("Content-Type", "text/csv")], body.as_bytes());
+    assert!(status == 503 && head.contains("retry-after: 1"), "{head}");
+    drop(slow);
+    let ask =
+        || server.ask("POST", "/v1/models/m/explain", &[("Content-Type", "text/csv")], &body.as_bytes()[..99_000]);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("an answer").0).collect()
+    });
+    assert!(statuses.contains(&200) && statuses.contains(&429), "{statuses:?}");
+    assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
+}
+
+#[test]
+fn a_page_elsewhere_cannot_take_this_address() {
+    let server = Running::new(|settings| settings.origins = vec!["https://proxy.example".into()]);
+    let ask = |host: &str| server.ask("GET", "/v1/models", &[("Host", host)], b"").0;
+    for known in ["localhost:8080", "127.0.0.1", "[::1]:80", "proxy.example"] {
+        assert_eq!(ask(known), 200, "{known}");
+    }
+    for unknown in ["evil.example", "evil.example:8080", "localhost.evil.example", ""] {
+        assert_eq!(ask(unknown), 403, "{unknown}");
+    }
+}
+
+#[test]
+fn repairs_and_drift_are_those_of_the_library() {
+    let server = Running::new(|_| {});
+    let model = Model::load(server.model()).expect("a model");
+    let text = rows(60, 1) + "red,square,12\nblue,round,93\n";
+    let own = table(&text);
+    let cells = model.odd_cells(&own, 0.5).expect("cells");
+    let expected: Vec<Value> = cells
+        .iter()
+        .filter_map(|cell| {
+            let ((to, probability), column) = (cell.change(0.5)?, &cell.reason.column);
+            let from = own.column(column)?.values.text(cell.row)?;
+            Some(json!({ "row": cell.row, "column": column, "from": from, "to": to, "probability": probability }))
+        })
+        .collect();
+    assert!(expected.iter().any(|change| change["row"] == 60 && change["to"] == "round"), "{expected:?}");
+    let repair = "/v1/models/m/repair?at_least=0.5";
+    let (status, found) = server.post(repair, "text/csv", &text);
+    assert_eq!((status, &found["changes"], &found["rows"]), (200, &Value::from(expected.clone()), &json!(62)));
+    let broken = text.replacen('\n', "\nred\n", 1);
+    let headers = [("Content-Type", "text/csv"), ("Accept", "text/csv")];
+    let csv = String::from_utf8(server.ask("POST", repair, &headers, broken.as_bytes()).2).expect("text");
+    assert!(csv.starts_with("row,column,from,to,probability,error\n"), "{csv}");
+    assert!(csv.contains("61,\"shape\",\"square\",\"round\",") && csv.contains("\n0,,,,,\"body, line 2: "), "{csv}");
+    let headers = [("Content-Type", "text/csv"), ("Accept", "application/x-ndjson")];
+    let lines = String::from_utf8(server.ask("POST", repair, &headers, text.as_bytes()).2).expect("text");
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("json")).collect();
+    assert_eq!(lines, expected);
+
+    let text = rows(60, 1).replace("red", "purple").replace("blue", "violet");
+    let mut counter = model.drift();
+    counter.add(&table(&text)).expect("counted");
+    let report = counter.report();
+    let (status, found) = server.post("/v1/models/m/drift", "text/csv", &text);
+    assert_eq!((status, &found["drift"]), (200, &serde_json::to_value(&report).expect("json")));
+    assert!(found["moved"].as_array().is_some_and(|moved| moved.contains(&json!("colour"))), "{found}");
+    let headers = [("Content-Type", "text/csv"), ("Accept", "text/csv")];
+    let csv = String::from_utf8(server.ask("POST", "/v1/models/m/drift", &headers, text.as_bytes()).2).expect("text");
+    assert!(
+        csv.starts_with("column,kind,moved,set_aside,") && csv.contains("\n\"colour\",\"categorical\",1,1,"),
+        "{csv}"
+    );
+
+    // What is new in most rows is set aside, as the command line does with a file, unless the request says no.
+    let own = table(&text);
+    let plain = model.score(&own).expect("scores");
+    let mut aside = model.clone();
+    aside.set_aside(&report);
+    let without = aside.score(&own).expect("scores");
+    assert_ne!(plain[0].score.to_bits(), without[0].score.to_bits());
+    for (wish, scores) in [("", without), ("?drift=false", plain)] {
+        let (status, found) = server.post(&format!("{SCORE}{wish}"), "text/csv", &text);
+        assert_eq!((status, found["set_aside"].is_null()), (200, !wish.is_empty()), "{found}");
+        for (row, scored) in found["rows"].as_array().expect("rows").iter().zip(scores) {
+            assert_eq!(row["score"].as_f64().map(f64::to_bits), Some(scored.score.to_bits()));
+        }
+    }
+    let metrics = server.get("/metrics").1;
+    assert!(metrics.contains("gnsm_drift_moved{model=\"m\",column=\"colour\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("gnsm_recent_rows{model=\"m\"} 120\n"), "{metrics}");
 }
 
 #[test]
@@ -263,6 +393,7 @@ fn a_token_and_the_origin_are_asked_for() {
     }
     assert_eq!(server.get("/metrics").0, 401);
     assert_eq!(ask(&[right, ("Origin", "https://evil.example")]).0, 403);
+    assert_eq!(ask(&[right, ("Host", "any.example")]).0, 200, "who has the token may use any name");
     assert_eq!(ask(&[right, ("Origin", &format!("http://{}", server.address))]).0, 200);
     let (status, head, _) = ask(&[right, ("Origin", "https://friend.example")]);
     assert!(status == 200 && head.contains("access-control-allow-origin: https://friend.example"), "{head}");
@@ -280,10 +411,21 @@ fn what_there_is_is_described() {
     assert_eq!(model["columns"][0]["categories"], json!(["blue", "green", "red"]));
     assert!(model["columns"][2]["usual"][1].is_f64() && model["calibration"]["rows"] == 300, "{model}");
     let document: Value = serde_json::from_str(&server.get("/openapi.json").1).expect("json");
-    for path in
-        ["/v1/models/{name}/score", "/v1/models/{name}/explain", "/v1/models/{name}/report", "/v1/models", "/metrics"]
-    {
-        assert!(document["paths"][path].is_object(), "{path}");
+    for path in ["/v1/models", "/v1/models/{name}", "/health", "/ready", "/metrics"] {
+        assert!(document["paths"][path]["get"]["responses"]["200"].is_object(), "{path}");
+    }
+    for what in ["score", "explain", "repair", "drift", "report"] {
+        let post = &document["paths"][format!("/v1/models/{{name}}/{what}")]["post"];
+        assert_eq!(post["requestBody"]["content"].as_object().map(serde_json::Map::len), Some(4), "{post}");
+        assert_eq!(post["responses"]["429"]["description"], "Too many requests at a time", "{post}");
+        let kinds = post["responses"]["200"]["content"].as_object().map(serde_json::Map::len);
+        assert_eq!(kinds, Some(if what == "report" { 1 } else { 4 }), "{post}");
+    }
+    let schemas = document["components"]["schemas"].as_object().expect("schemas");
+    let text = document.to_string();
+    for reference in text.split("#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().expect("a name");
+        assert!(schemas.contains_key(name), "{name} of {schemas:?}");
     }
     let (status, head, page) = server.ask("GET", "/", &[], b"");
     assert!(status == 200 && head.contains("content-security-policy: default-src 'none'"), "{head}");
@@ -301,6 +443,8 @@ fn what_there_is_is_described() {
     );
     let metrics = server.get("/metrics").1;
     assert!(metrics.contains("gnsm_rows_total{model=\"m\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("gnsm_recent_rows{model=\"m\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("gnsm_drift_missing_share{model=\"m\",column=\"size\"} 0\n"), "{metrics}");
     assert!(
         metrics.contains("gnsm_requests_total{route=\"/v1/models/{name}/explain\",status=\"200\"} 1\n"),
         "{metrics}"
@@ -341,8 +485,10 @@ fn what_is_in_flight_is_finished() {
     let mut server = Running::new(|_| {});
     let body = "colour,shape,size\nred,square,33\n";
     let mut stream = server.connect();
-    let head =
-        format!("POST {SCORE} HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST {SCORE} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     stream.write_all(head.as_bytes()).expect("sent");
     std::thread::sleep(Duration::from_millis(200));
     drop(server.end.take());

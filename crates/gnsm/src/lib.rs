@@ -66,7 +66,7 @@ pub use columns::{
     PartOfDate, Scale, Schema,
 };
 pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, Scored, TailOfScores};
-pub use drift::{Change, ColumnDrift, DriftCounter, DriftReport};
+pub use drift::{Change, ColumnDrift, DriftCounter, DriftCounts, DriftReport};
 pub use error::{Error, Place, Result};
 pub use method::Method;
 pub use model::{Imputed, Model, ModelBuilder};

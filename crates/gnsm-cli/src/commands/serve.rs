@@ -18,10 +18,12 @@ pub fn run(arguments: &ServeArguments, console: Console) -> Result<Outcome> {
     settings.log_requests = arguments.log_requests;
     settings.origins.clone_from(&arguments.allow_origin);
     settings.limits.body = arguments.max_body.get();
+    settings.limits.bodies = arguments.max_bodies.get();
     settings.limits.rows = arguments.max_rows.get();
     settings.limits.header = arguments.max_header.get();
     settings.limits.time = Duration::from_secs_f64(arguments.max_seconds.min(86_400.0));
     settings.limits.concurrency = arguments.max_requests.get();
+    settings.limits.connections = arguments.max_connections.get();
     if let Some(path) = &arguments.token_file {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let token = text.trim();

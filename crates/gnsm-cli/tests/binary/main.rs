@@ -15,3 +15,5 @@ mod bad_files;
 mod interruption;
 #[cfg(feature = "masks")]
 mod masks;
+#[cfg(feature = "serve")]
+mod serve;

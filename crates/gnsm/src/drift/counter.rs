@@ -101,6 +101,11 @@ impl Counts {
         }
     }
 
+    /// How many counts there are of each kind.
+    fn shape(&self) -> (usize, usize, usize, Vec<usize>) {
+        (self.missing.len(), self.codes.len(), self.unseen.len(), self.bins.iter().map(Vec::len).collect())
+    }
+
     /// Adds the counts of other rows.
     pub fn merge(&mut self, other: &Self) {
         let add = |all: &mut [u64], more: &[u64]| all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
@@ -191,6 +196,30 @@ impl<'a> DriftCounter<'a> {
     /// How the counted rows differ from the learned ones.
     pub fn report(&self) -> DriftReport {
         DriftReport::new(self.encoder, self.reference, &self.counts)
+    }
+
+    /// What was counted, without the model; [`crate::Model::drift_from`] goes on with it.
+    pub fn into_counts(self) -> DriftCounts {
+        DriftCounts(self.counts)
+    }
+
+    /// A counter that goes on with these counts; `None` if they are of a model with other columns.
+    pub(crate) fn from_counts(encoder: &'a Encoder, reference: &'a Reference, counts: DriftCounts) -> Option<Self> {
+        if counts == DriftCounts::default() {
+            return Some(Self::new(encoder, reference));
+        }
+        (counts.0.shape() == reference.counts.shape()).then_some(Self { encoder, reference, counts: counts.0 })
+    }
+}
+
+/// What a [`DriftCounter`] has counted, to be kept where the model cannot be borrowed. The default is no rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DriftCounts(Counts);
+
+impl DriftCounts {
+    /// Rows that were counted.
+    pub fn rows(&self) -> u64 {
+        self.0.rows
     }
 }
 

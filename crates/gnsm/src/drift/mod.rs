@@ -38,7 +38,7 @@ mod reference;
 mod report;
 mod statistics;
 
-pub use counter::DriftCounter;
+pub use counter::{DriftCounter, DriftCounts};
 pub(crate) use reference::Reference;
 pub use report::{Change, ColumnDrift, DriftReport};
 

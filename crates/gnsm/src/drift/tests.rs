@@ -183,3 +183,26 @@ fn a_reference_comes_back_from_a_file() -> Result<()> {
     assert!(load(damaged, &tensors).is_err());
     Ok(())
 }
+
+#[test]
+fn counting_goes_on_without_the_model() -> Result<()> {
+    let (encoder, reference) = learned()?;
+    let parts = [orders(0..300, usual), orders(300..700, usual)];
+    let mut all = DriftCounter::new(&encoder, &reference);
+    let mut kept = DriftCounts::default();
+    for part in &parts {
+        all.add(part)?;
+        let mut counter = DriftCounter::from_counts(&encoder, &reference, kept).expect("the same model");
+        counter.add(part)?;
+        kept = counter.into_counts();
+    }
+    assert_eq!(kept.rows(), 700);
+    let table = orders(0..1000, |_, cells| cells[2] = "Poland".into());
+    let rows: Vec<usize> = (0..1000).collect();
+    let other = Encoder::new(Schema::learn(&table, &rows, &ColumnChoices::default())?);
+    let other_reference = Reference::learn(&other, &table, &rows, &other.encode_whole(&table)?);
+    assert!(DriftCounter::from_counts(&other, &other_reference, kept.clone()).is_none(), "of other values");
+    let counter = DriftCounter::from_counts(&encoder, &reference, kept).expect("the same model");
+    assert_eq!(counter.report(), all.report());
+    Ok(())
+}

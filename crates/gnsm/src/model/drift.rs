@@ -2,12 +2,19 @@
 
 use super::Model;
 use crate::columns::Encoded;
-use crate::drift::{DriftCounter, DriftReport};
+use crate::drift::{DriftCounter, DriftCounts, DriftReport};
+use crate::error::{Error, Result};
 
 impl Model {
     /// Starts to compare the rows of a file with those that were learned from.
     pub fn drift(&self) -> DriftCounter<'_> {
         DriftCounter::new(&self.encoder, &self.reference)
+    }
+
+    /// Goes on to compare with what was counted before, by a counter of this model or of one with the same columns and values.
+    pub fn drift_from(&self, counts: DriftCounts) -> Result<DriftCounter<'_>> {
+        DriftCounter::from_counts(&self.encoder, &self.reference, counts)
+            .ok_or_else(|| Error::config("counts", "are of a model with other columns; start with new ones"))
     }
 
     /// Sets aside what is new in most rows, as the report says, and takes back what was set aside before.

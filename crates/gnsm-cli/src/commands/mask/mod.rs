@@ -55,7 +55,12 @@ fn named(name: &str, preset: Option<MaskPreset>, head: Option<MaskHeadName>) -> 
 }
 
 /// A method with all of it given by name, and changes to its settings as JSON.
-pub fn method_with(name: &str, preset: Option<&str>, head: Option<&str>, changes: Value) -> Result<Box<dyn MaskMethod>> {
+pub fn method_with(
+    name: &str,
+    preset: Option<&str>,
+    head: Option<&str>,
+    changes: Value,
+) -> Result<Box<dyn MaskMethod>> {
     let mut method = named(name, settings::parsed("preset", preset)?, settings::parsed("head", head)?)?;
     if changes.as_object().is_some_and(|changes| !changes.is_empty()) {
         if method.settings().is_null() {
