@@ -219,21 +219,18 @@ impl<'a> Chain<'a> {
         let (share, within) = (uniform_share(&mut self.random), uniform_share(&mut self.random));
         let column = &self.cells.columns[cell];
         let chosen = choose(&self.weights, share);
-        match cell.checked_sub(self.numbers.len()) {
-            Some(group) => {
-                self.codes[group] = chosen.map_or(ABSENT, |code| code as u32);
-                self.slots[cell] = column.slot_of_code(self.codes[group]);
-            }
-            None => {
-                let group = self.blanks.presence[cell];
-                let is_there = self.cells.layout.missing(group).is_none_or(|missing| self.codes[group] != missing);
-                let z = chosen.filter(|_| is_there).map_or(f32::NAN, |bin| {
-                    let [low, high] = limits(column, bin);
-                    self.blanks.ladders[cell].draw(low, high, within)
-                });
-                self.numbers[cell] = z;
-                self.slots[cell] = column.slot_of_number(z);
-            }
+        if let Some(group) = cell.checked_sub(self.numbers.len()) {
+            self.codes[group] = chosen.map_or(ABSENT, |code| code as u32);
+            self.slots[cell] = column.slot_of_code(self.codes[group]);
+        } else {
+            let group = self.blanks.presence[cell];
+            let is_there = self.cells.layout.missing(group).is_none_or(|missing| self.codes[group] != missing);
+            let z = chosen.filter(|_| is_there).map_or(f32::NAN, |bin| {
+                let [low, high] = limits(column, bin);
+                self.blanks.ladders[cell].draw(low, high, within)
+            });
+            self.numbers[cell] = z;
+            self.slots[cell] = column.slot_of_number(z);
         }
     }
 }

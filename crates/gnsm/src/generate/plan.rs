@@ -91,11 +91,10 @@ fn draws_group(encoder: &Encoder, feature: &Feature) -> bool {
         );
     };
     match feature.aspect {
-        Aspect::Value => true,
         Aspect::Position => times.is_empty(),
         // The time itself tells the hour.
         Aspect::Part(DatePart::Hour) => times.is_empty() && scale.is_none(),
-        Aspect::Part(_) => true,
+        Aspect::Value | Aspect::Part(_) => true,
         _ => false,
     }
 }

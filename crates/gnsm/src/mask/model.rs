@@ -14,9 +14,9 @@ use super::read::MaskFolder;
 use super::sample::{Preparation, Sample};
 use crate::decision::{Calibration, Scored};
 use crate::error::{Error, Result};
+use crate::files::Loaded;
 use crate::files::checkpoint::{self, Checkpoint};
 use crate::files::container::{self, Contents, MASK_MODEL, NO_FILE, Tensors, unusable};
-use crate::files::Loaded;
 use crate::train::{FEWEST_ROWS, Run, Watcher, deal};
 
 /// A fitted model.

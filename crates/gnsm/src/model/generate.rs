@@ -114,7 +114,7 @@ impl Model {
     pub fn impute(&self, table: &Table, first: u64) -> Result<Imputed> {
         let holes = self.holes(table)?;
         let guessed = holes.guess(self, first)?;
-        let mut imputed = self.filled(table, std::slice::from_ref(&guessed), &holes)?;
+        let mut imputed = self.filled(table, std::slice::from_ref(&guessed), &holes);
         for ((row, column), (_, probability)) in &guessed {
             let name = &self.schema().columns[*column].name;
             let own = imputed.probabilities.entry(name.clone()).or_insert_with(|| vec![f64::NAN; table.n_rows()]);
@@ -131,7 +131,7 @@ impl Model {
         }
         let holes = self.holes(table)?;
         let drawn: Vec<Fills> = (0..draws).map(|draw| holes.draw(self, first, seed, draw)).collect::<Result<_>>()?;
-        self.filled(table, &drawn, &holes)
+        Ok(self.filled(table, &drawn, &holes))
     }
 
     fn manner(&self) -> Result<&Manner> {
@@ -226,7 +226,7 @@ impl Model {
     }
 
     /// The table with what belongs in its missing cells; each row once for each of `fills`.
-    fn filled(&self, table: &Table, fills: &[Fills], holes: &Holes<'_>) -> Result<Imputed> {
+    fn filled(&self, table: &Table, fills: &[Fills], holes: &Holes<'_>) -> Imputed {
         let mut imputed = Imputed {
             table: table.clone(),
             filled: BTreeMap::new(),
@@ -253,7 +253,7 @@ impl Model {
                 }
             }
         }
-        Ok(imputed)
+        imputed
     }
 }
 

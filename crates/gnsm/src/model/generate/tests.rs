@@ -181,7 +181,12 @@ fn cells_that_are_there_never_change() {
             for row in 0..holed.n_rows() {
                 let before = column.values.text(row);
                 let after = |table: &Table, row: usize| {
-                    table.column(&column.name).expect("the same columns").values.text(row).map(|text| text.into_owned())
+                    table
+                        .column(&column.name)
+                        .expect("the same columns")
+                        .values
+                        .text(row)
+                        .map(std::borrow::Cow::into_owned)
                 };
                 for after in [after(&one.table, row), after(&many.table, 3 * row), after(&many.table, 3 * row + 2)] {
                     match &before {
