@@ -40,7 +40,8 @@ fn a_bad_object_does_not_lose_the_others() {
 fn a_bad_line_does_not_lose_the_others() {
     let body = read("a,b\n1,2\n3\n4,5\n6,7,8\n9,10\n", Media::Csv);
     assert_eq!(rows(&body), (vec![0, 2, 4], "1 4 9".into(), vec![1, 3]), "{body:?}");
-    assert!(body.bad[0].1.starts_with("body, line 3: ") && body.bad[1].1.starts_with("body, line 5: "), "{body:?}");
+    assert!(body.bad[0].1.starts_with("body, line 3, column `b`: expected 2 fields, found 1"), "{body:?}");
+    assert!(body.bad[1].1.starts_with("body, line 5: expected 2 fields, found 3"), "{body:?}");
     // A cell with a line break belongs to the bad row, and so does what follows it.
     let body = read("a,b\n1,2\n\"3\n4\",5,6\n7,\"8\n9\"\n", Media::Csv);
     assert_eq!(rows(&body), (vec![0, 2], "1 7".into(), vec![1]), "{body:?}");
