@@ -45,17 +45,21 @@
     }
   }
 
-  // A form for one row, made from what the model knows of its columns.
+  const short = number => String(Number(number.toPrecision(3)));
+
+  // A form for one row, made from what the model knows of its columns. It begins with values that each column has.
   async function form() {
     columns = (await (await ask(at(""))).json()).columns.filter(column => column.kind !== "ignored");
     const fields = columns.map((column, i) => {
       const label = make("label");
-      label.append(make("bdi", "value", column.name), " ", make("span", "faint small", column.kind));
+      const kind = make("span", "faint small", column.kind);
+      label.append(make("bdi", "value", column.name), " ", kind);
       const list = column.categories;
       let field;
       if (list && list.length <= 50) {
         field = make("select");
         field.append(make("option", "", ""), ...list.map(name => make("option", "", name)));
+        field.value = list[0];
       } else {
         field = make("input");
         field.autocomplete = "off";
@@ -64,13 +68,16 @@
           options.id = "list-" + i;
           options.append(...list.map(name => { const option = make("option"); option.value = name; return option; }));
           field.setAttribute("list", options.id);
+          field.value = list[0];
           label.append(options);
         }
         if (column.usual) {
-          const [low, , high] = column.usual.map(n => String(Number(n.toPrecision(3))));
-          field.placeholder = "mostly " + low + " to " + high;
+          const [low, middle, high] = column.usual.map(short);
+          kind.textContent += ", mostly " + low + " to " + high;
           field.inputMode = "decimal";
+          field.value = middle;
         }
+        if (column.shape) field.value = column.shape;
       }
       field.dataset.column = i;
       field.addEventListener("input", later);
@@ -78,8 +85,7 @@
       return label;
     });
     $("row").replaceChildren(...fields);
-    for (const id of ["score", "p", "flag"]) $(id).textContent = "–";
-    $("reasons").replaceChildren();
+    await judge();
   }
 
   let waiting;
@@ -103,7 +109,7 @@
       if (mine !== asked) return;
       const { score, p_value, anomaly, reasons } = rows[0];
       $("score").textContent = score.toFixed(2);
-      $("p").textContent = String(Number(p_value.toPrecision(3)));
+      $("p").textContent = short(p_value);
       $("flag").textContent = anomaly ? "yes" : "no";
       $("reasons").replaceChildren(...reasons.map(reason => {
         const item = make("li");

@@ -7,6 +7,7 @@ GNSM is the binary, FOLDER is where tables, pages and screenshots are left. Wher
 unless the variable CI is set: then that is an error.
 """
 
+import atexit
 import csv
 import json
 import os
@@ -288,6 +289,7 @@ class ServedPage(Page):
     def __init__(self, browser, binary, folder, *flags, **options):
         arguments = [binary, "serve", folder / "demo.gnsm", folder / "hostile.gnsm", "--port", "0", *flags]
         self.server = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+        atexit.register(self.server.kill)
         told = next(line for line in self.server.stderr if '"listening"' in line)
         self.address = f"http://{json.loads(told)['address']}/"
         self.sources = (self.address, "blob:")
@@ -314,8 +316,9 @@ def check_row(page):
     assert {"payment", "amount", "country"} <= set(names), names
     fields = dict(zip(names, page.page.locator("#row [data-column]").all()))
     assert fields["payment"].evaluate("field => field.tagName") == "SELECT"
-    assert fields["amount"].get_attribute("placeholder").startswith("mostly "), "a usual range"
-    fields["amount"].fill("60")
+    kinds = dict(zip(names, page.texts("#row label span")))
+    assert kinds["amount"].startswith("numeric, mostly "), "a usual range"
+    assert page.page.is_hidden("#token"), "no token is asked for"
     expect(page.page.locator("#score")).not_to_have_text("–")
     usual = float(page.page.inner_text("#score"))
     fields["amount"].fill("9999999")
@@ -345,9 +348,9 @@ def check_served(browser, binary, folder, hostile):
     check_axe(page, "the server's page")
     page.page.screenshot(path=folder / "serving.png", full_page=True)
     check_table(page, folder / "demo.csv", 1500)
-    page.page.fill("#rows", "department,category\nSales\n")
+    page.page.fill("#rows", "department,category\nSales,Travel\n")
     page.page.click("text=Make the report")
-    expect(page.page.locator("#problem")).to_contain_text("line 2")
+    expect(page.page.locator("#problem")).to_contain_text("lacks the model's column `claim`, `payment`")
     # The browser itself notes that a request was refused.
     page.problems = [problem for problem in page.problems if "status of 4" not in problem]
     page.page.fill("#rows", "")

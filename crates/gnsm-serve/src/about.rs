@@ -70,6 +70,8 @@ fn column(column: &gnsm::ColumnSchema) -> Value {
         Kind::Categorical { categories, .. } => {
             value["categories"] = categories.iter().take(MOST_CATEGORIES).cloned().collect();
         }
+        // A shape, such as `A-99999`, is a text of that shape.
+        Kind::Identifier { shapes, .. } => value["shape"] = shapes.first().cloned().into(),
         Kind::Numeric { scale, .. } => value["usual"] = json!([-2.0, 0.0, 2.0].map(|z| scale.unscaled(z))),
         _ => {}
     }

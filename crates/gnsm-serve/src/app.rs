@@ -66,7 +66,7 @@ impl App {
     pub fn served(&self, name: &str) -> Result<Arc<Served>, Problem> {
         let missing = || {
             let names: Vec<&str> = self.models.all().map(|(name, _)| name).collect();
-            Problem::new(StatusCode::NOT_FOUND, format!("there is no such model; there are {}", names.join(", ")))
+            Problem::new(StatusCode::NOT_FOUND, format!("there is no such model; there is {}", names.join(", ")))
         };
         self.models.get(name).ok_or_else(missing)
     }

@@ -17,7 +17,7 @@ pub const NAME: &str = "body";
 pub const MOST_COLUMNS: usize = 1 << 16;
 /// Cells beyond which columns are dropped that the model has no use for. A column that is in one row of many is missing in all
 /// others, and takes room there.
-const MOST_CELLS: usize = 1 << 24;
+const MOST_CELLS: usize = 1 << 23;
 /// Rows of JSON that are read at a time, so that such columns never take much.
 const JSON_ROWS: usize = 512;
 
@@ -220,16 +220,23 @@ pub fn read_all(
     }
     let batch = if format == Format::Jsonl { JSON_ROWS } else { (MOST_CELLS / columns.max(1)).max(1) };
     let mut table: Option<Table> = None;
+    let mut is_narrow = false;
     while let left @ 1.. = most - table.as_ref().map_or(0, Table::n_rows) {
-        let Some(more) = reader.next_batch(batch.min(left))? else { break };
-        match &mut table {
-            Some(table) => table.append(more)?,
-            None => table = Some(more),
+        let Some(mut more) = reader.next_batch(batch.min(left))? else { break };
+        let narrow = |table: &mut Table| table.columns.retain(|column| (wanted.used)(&column.name));
+        if is_narrow {
+            narrow(&mut more);
         }
-        if let Some(table) = &mut table
-            && table.columns.len().saturating_mul(table.n_rows()) > MOST_CELLS
-        {
-            table.columns.retain(|column| (wanted.used)(&column.name));
+        let table = match &mut table {
+            Some(table) => {
+                table.append(more)?;
+                table
+            }
+            None => table.insert(more),
+        };
+        if !is_narrow && table.columns.len().saturating_mul(table.n_rows()) > MOST_CELLS {
+            is_narrow = true;
+            narrow(table);
         }
     }
     Ok(table)

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use crate::app::App;
+use crate::lent::{Lent, throw_away};
 use crate::log::log;
 use crate::problem::Problem;
 
@@ -21,31 +25,30 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// How often the largest body fits into what is taken in of one that is refused.
+const PATIENCE: usize = 4;
+
 /// What anyone may ask.
 const OPEN: [&str; 4] = ["/", "/health", "/ready", "/openapi.json"];
 
-/// Lets a request through, or says why not.
+/// Lets a request through, or says why not; counts it, and tells the browser what to do with the answer.
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let stranger = origin.as_ref().is_some_and(|origin| !is_own(origin, request.headers()));
     let allowed = origin.filter(|origin| app.origins.iter().any(|known| known.as_bytes() == origin.as_bytes()));
-    let mut response = if !app.knows_host(request.headers()) {
-        let problem = "this server is not known by that name; ask for localhost, or name it with --allow-origin";
-        Problem::new(StatusCode::FORBIDDEN, problem).into_response()
-    } else if stranger && allowed.is_none() {
-        Problem::new(StatusCode::FORBIDDEN, "pages of other origins may not ask; --allow-origin lets them")
-            .into_response()
-    } else if method == Method::OPTIONS && allowed.is_some() {
-        preflight()
-    } else if !OPEN.contains(&path.as_str()) && !app.admits(request.headers()) {
-        Problem::new(StatusCode::UNAUTHORIZED, "send the token as `Authorization: Bearer TOKEN`").into_response()
-    } else {
-        next.run(request).await
-    };
+    // A client that asks before it sends a body waits for the answer.
+    let waits = request.headers().contains_key(header::EXPECT) || request.body().is_end_stream();
+    let (request, back) = if waits { (request, None) } else { lend(request) };
+    let mut response = let_through(&app, request, next, allowed.is_some()).await;
+    let status = response.status();
+    if let Some(back) = back.filter(|_| !status.is_success() && status != StatusCode::REQUEST_TIMEOUT)
+        && let Ok(body) = back.await
+    {
+        let _ = timeout(app.limits.time, throw_away(body, app.limits.body.saturating_mul(PATIENCE))).await;
+    }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -58,19 +61,44 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::VARY, HeaderValue::from_static("origin"));
     }
-    let (status, seconds) = (response.status(), start.elapsed().as_secs_f64());
+    let seconds = start.elapsed().as_secs_f64();
     app.metrics.request(&route, status.as_u16(), seconds);
     if app.log_requests || status.is_server_error() {
         let level = if status.is_server_error() { "error" } else { "info" };
         let (method, status) = (method.as_str(), status.as_u16());
         let milliseconds = (seconds * 1e6).round() / 1e3;
-        log(
-            level,
-            "request",
-            json!({ "method": method, "path": path, "status": status, "milliseconds": milliseconds }),
-        );
+        let fields = json!({ "method": method, "path": path, "status": status, "milliseconds": milliseconds });
+        log(level, "request", fields);
     }
     response
+}
+
+/// Answers a request of someone who may ask. `allowed` is whether it is of a page that may.
+async fn let_through(app: &App, request: Request, next: Next, allowed: bool) -> Response {
+    let headers = request.headers();
+    let stranger = headers.get(header::ORIGIN).is_some_and(|origin| !is_own(origin, headers));
+    if !app.knows_host(headers) {
+        let problem = "this server is not known by that name; ask for localhost, or name it with --allow-origin";
+        return Problem::new(StatusCode::FORBIDDEN, problem).into_response();
+    }
+    if stranger && !allowed {
+        let problem = "pages of other origins may not ask; --allow-origin lets them";
+        return Problem::new(StatusCode::FORBIDDEN, problem).into_response();
+    }
+    if request.method() == Method::OPTIONS && allowed {
+        return preflight();
+    }
+    if !OPEN.contains(&request.uri().path()) && !app.admits(headers) {
+        let problem = "send the token as `Authorization: Bearer TOKEN`";
+        return Problem::new(StatusCode::UNAUTHORIZED, problem).into_response();
+    }
+    next.run(request).await
+}
+
+fn lend(request: Request) -> (Request, Option<oneshot::Receiver<Body>>) {
+    let (parts, body) = request.into_parts();
+    let (lent, back) = Lent::new(body);
+    (Request::from_parts(parts, Body::new(lent)), Some(back))
 }
 
 /// Whether a page of this same server asks.

@@ -19,6 +19,7 @@ mod csv;
 mod drifts;
 mod guard;
 mod judge;
+mod lent;
 mod log;
 mod media;
 mod metrics;

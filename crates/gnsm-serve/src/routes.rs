@@ -106,7 +106,11 @@ type Shared = State<Arc<App>>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
 
 fn wishes<T>(asked: Asked<T>) -> Result<T, Problem> {
-    asked.map(|Query(wishes)| wishes).map_err(|error| Problem::bad(error.body_text()))
+    asked.map(|Query(wishes)| wishes).map_err(|error| {
+        let text = error.body_text();
+        let why = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+        Problem::bad(format!("the query cannot be read: {why}"))
+    })
 }
 
 /// Score rows.

@@ -80,8 +80,7 @@ impl Running {
         }
         head += &format!("Content-Length: {}\r\n\r\n", body.len());
         stream.write_all(head.as_bytes()).expect("sent");
-        // A server that has seen enough may close its end.
-        let _ = stream.write_all(body);
+        stream.write_all(body).expect("sent");
         answer(&mut stream)
     }
 
@@ -227,6 +226,13 @@ fn what_goes_wrong_has_a_status_and_a_sentence() {
     let head = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(100_000));
     let _ = stream.write_all(head.as_bytes());
     assert_eq!(answer(&mut stream).0, 431);
+    // A client that sends all before it reads anything gets the answer.
+    let much = "x".repeat(7000);
+    for (path, kind, status) in
+        [(SCORE, "text/csv", 413), (SCORE, "image/png", 415), ("/v1/models/none/score", "text/csv", 404)]
+    {
+        assert_eq!(server.post(path, kind, &much).0, status, "{path}");
+    }
     // A body without a length that is too large.
     let mut stream = server.connect();
     let head = "POST /v1/models/m/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
