@@ -266,13 +266,13 @@ impl MaskCore {
         let pictures = Pictures::open(source)?;
         let (scores, flags, notes) = work(py, tell, |teller| {
             let none = Scored { score: f64::NAN, p_value: f64::NAN };
-            let found = self.each(&pictures, teller, MaskModel::score_samples)?;
-            let scores: Vec<Scored> = found.0.into_iter().map(|scored| scored.unwrap_or(none)).collect();
-            let mut notes = found.1.notes();
+            let (found, failures) = self.each(&pictures, teller, MaskModel::score_samples)?;
+            let scores: Vec<Scored> = found.into_iter().map(|scored| scored.unwrap_or(none)).collect();
+            let mut notes = failures.notes();
             notes.extend(gnsm_cli::contamination_warning(self.model.calibration(), rule, "mask"));
-            Ok((flags(rule, &scores).map(|flags| (scores, flags))?, notes))
-        })
-        .map(|((scores, flags), notes)| (scores, flags, notes))?;
+            let flags = flags(rule, &scores)?;
+            Ok((scores, flags, notes))
+        })?;
         let bytes = |part: fn(&Scored) -> f64| numbers(py, scores.iter().map(part));
         Ok((bytes(|mask| mask.score)?, bytes(|mask| mask.p_value)?, PyByteArray::new(py, &flags), notes))
     }

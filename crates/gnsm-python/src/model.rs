@@ -347,8 +347,8 @@ fn moved_note(report: &DriftReport) -> Option<String> {
         0 => String::new(),
         more => format!("; and {more} more, which `drift` shows"),
     };
-    (!moved.is_empty())
-        .then(|| format!("columns have moved; {}{more}", moved[..moved.len().min(NAMED_COLUMNS)].join("; ")))
+    let named = &moved[..moved.len().min(NAMED_COLUMNS)];
+    (!moved.is_empty()).then(|| format!("columns have moved; {}{more}", named.join("; ")))
 }
 
 /// What does not count, in one sentence.
