@@ -213,7 +213,14 @@ impl MaskCore {
             let samples = read(&pictures, &preparation, teller)?;
             let mut options = MaskFitOptions::default();
             (options.seed, options.max_seconds) = (seed, max_seconds);
-            let model = MaskModel::fit(samples, preparation, &*method, &options, teller).map_err(text)?;
+            let model = MaskModel::fit(
+                samples.into_iter().map(|sample| vec![sample]).collect(),
+                preparation,
+                &*method,
+                &options,
+                teller,
+            )
+            .map_err(text)?;
             let mut warnings = Vec::from_iter(model.detector().warning());
             if max_seconds.is_some() && method.training().is_none() {
                 warnings.push(format!("max_seconds limits training, and `{}` has none", method.name()));

@@ -115,7 +115,8 @@ impl Body {
             return Ok(Self::whole(Some(table)));
         }
         let mut bad = Vec::new();
-        let mut todo = Vec::from([0..objects.len()]);
+        let everything = 0..objects.len();
+        let mut todo = vec![everything];
         while let Some(part) = todo.pop() {
             let Err(unread) = read_objects(&objects[part.clone()], wanted) else { continue };
             if part.len() == 1 {

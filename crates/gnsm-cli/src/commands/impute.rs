@@ -23,19 +23,16 @@ pub fn run(arguments: &ImputeArguments, console: Console) -> Result<Outcome> {
     let (table, _) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     interrupt::stop_soon()?;
     note_columns(console, &model, &table.file, &model.check(&table)?);
-    let imputed = match arguments.draws {
-        Some(draws) => {
-            let mut imputed = model.impute_draws(&table, 0, draws.get(), arguments.seed)?;
-            number_draws(&mut imputed.table, table.n_rows(), draws.get());
-            imputed
+    let imputed = if let Some(draws) = arguments.draws {
+        let mut imputed = model.impute_draws(&table, 0, draws.get(), arguments.seed)?;
+        number_draws(&mut imputed.table, table.n_rows(), draws.get());
+        imputed
+    } else {
+        let mut imputed = model.impute(&table, 0)?;
+        if arguments.probabilities {
+            add_probabilities(&mut imputed);
         }
-        None => {
-            let mut imputed = model.impute(&table, 0)?;
-            if arguments.probabilities {
-                add_probabilities(&mut imputed);
-            }
-            imputed
-        }
+        imputed
     };
     writer.write(&imputed.table)?;
     writer.finish()?;
