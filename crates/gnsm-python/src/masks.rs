@@ -173,6 +173,9 @@ impl Failures {
 /// Scores as arrays of bytes: scores, p-values, flags; and what a user should know.
 type Scores<'py> = (Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Vec<String>);
 
+/// Arrays of numbers by their names.
+type Measures<'py> = Vec<(&'static str, Bound<'py, PyByteArray>)>;
+
 /// A fitted model of masks.
 #[pyclass(frozen, module = "gnsm._gnsm")]
 pub struct MaskCore {
@@ -357,7 +360,7 @@ pub fn mask_metrics<'py>(
     truth: &Bound<'py, PyAny>,
     prediction: &Bound<'py, PyAny>,
     void: Option<u8>,
-) -> PyResult<(Vec<(&'static str, Bound<'py, PyByteArray>)>, Vec<String>)> {
+) -> PyResult<(Measures<'py>, Vec<String>)> {
     let (truth, prediction) = (Pictures::open(truth)?, Pictures::open(prediction)?);
     let (rows, notes) = work(py, None, |teller| {
         let (mut rows, mut failures) = (Vec::new(), Failures::default());

@@ -385,7 +385,7 @@ pub fn rule_of((word, number): &(String, f64)) -> PyResult<Rule> {
 }
 
 /// Numbers as bytes, eight each.
-pub fn numbers<'py>(py: Python<'py>, numbers: impl ExactSizeIterator<Item = f64>) -> PyResult<Bound<'py, PyByteArray>> {
+pub fn numbers(py: Python<'_>, numbers: impl ExactSizeIterator<Item = f64>) -> PyResult<Bound<'_, PyByteArray>> {
     PyByteArray::new_with(py, numbers.len() * 8, |bytes| {
         for (place, number) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(numbers) {
             *place = number.to_le_bytes();
