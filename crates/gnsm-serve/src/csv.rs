@@ -102,10 +102,12 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Passes over the record that begins on a bad line, or over the line alone if a quote in it is never closed.
+    /// Passes over the record that begins on a bad line, or over the line alone if a quote in it is closed nowhere, or in another
+    /// row: then the error is in a later line.
     fn pass(&mut self, line: u64, error: &Error) -> Result<(), Problem> {
         let from = self.start_of(line);
-        let (left, end) = (self.bytes.len() - from, record_end(self.bytes, from, self.dialect.delimiter));
+        let end = record_end(self.bytes, from, self.dialect.delimiter).filter(|_| line_of(error) == Some(line));
+        let left = self.bytes.len() - from;
         let cost = end.map_or(left, |end| left.min(end - from + BLOCK));
         let too_many = || Problem::bad(format!("{error}; too many other lines cannot be read either"));
         self.budget = self.budget.checked_sub(cost).ok_or_else(too_many)?;
