@@ -6,7 +6,7 @@
 //! blank is drawn from that. So early draws settle what kind of row it is, and later ones what goes with it.
 //!
 //! Cells that are drawn together cannot look at each other. So after the last level each blank is drawn again, given
-//! the rest of its row in clear sight, some times over. `docs/generate.md` has the figures of both.
+//! the rest of its row in clear sight, once: more often, frequencies drift. `docs/generate.md` has the figures.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -22,7 +22,7 @@ const ANNEALING: u64 = 23;
 /// Draws at each level.
 const AT_EACH_LEVEL: usize = 3;
 /// How often each cell is drawn again, given the rest.
-const AGAIN: usize = 3;
+const AGAIN: usize = 1;
 /// Rows whose probabilities are averaged for a guess.
 const GUESSES: usize = 4;
 
