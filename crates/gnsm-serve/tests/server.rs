@@ -132,7 +132,7 @@ fn scores_have_the_bits_of_the_library() {
     let lines = objects.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     let all = serde_json::to_string_pretty(&objects).expect("json");
     for (kind, body) in [("text/csv", &text), ("application/json", &all), ("application/x-ndjson", &lines)] {
-        let (status, found) = server.post(&format!("{SCORE}?explain=2&fdr=0.2"), kind, body);
+        let (status, found) = server.post(&format!("{SCORE}?explain=2&fdr=0.5"), kind, body);
         assert_eq!((status, found["hash"].as_str()), (200, model.hash()), "{found}");
         let rows = found["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), expected.len());
@@ -330,20 +330,21 @@ fn a_page_elsewhere_cannot_take_this_address() {
 fn repairs_and_drift_are_those_of_the_library() {
     let server = Running::new(|_| {});
     let model = Model::load(server.model()).expect("a model");
-    let text = rows(60, 1) + "red,square,12\nblue,round,93\n";
+    let text = rows(60, 1) + "blue,squarre,93.5\n";
     let own = table(&text);
     let cells = model.odd_cells(&own, 0.5).expect("cells");
     let expected: Vec<Value> = cells
         .iter()
         .filter_map(|cell| {
-            let ((to, probability), column) = (cell.change(0.5)?, &cell.reason.column);
+            let ((to, probability), column) = (cell.change(0.2)?, &cell.reason.column);
             let from = own.column(column)?.values.text(cell.row)?;
             Some(json!({ "row": cell.row, "column": column, "from": from, "to": to, "probability": probability }))
         })
         .collect();
-    let repair = "/v1/models/m/repair?at_least=0.5";
+    assert!(expected.iter().any(|change| change["row"] == 60 && change["to"] == "square"), "{cells:?}");
+    let repair = "/v1/models/m/repair?at_least=0.2";
     let (status, found) = server.post(repair, "text/csv", &text);
-    assert_eq!((status, &found["changes"], &found["rows"]), (200, &Value::from(expected.clone()), &json!(62)));
+    assert_eq!((status, &found["changes"], &found["rows"]), (200, &Value::from(expected.clone()), &json!(61)));
     let broken = text.replacen('\n', "\nred\n", 1);
     let headers = [("Content-Type", "text/csv"), ("Accept", "text/csv")];
     let csv = String::from_utf8(server.ask("POST", repair, &headers, broken.as_bytes()).2).expect("text");
@@ -374,7 +375,7 @@ fn repairs_and_drift_are_those_of_the_library() {
     let mut aside = model.clone();
     aside.set_aside(&report);
     let without = aside.score(&own).expect("scores");
-    assert_ne!(plain[0].score.to_bits(), without[0].score.to_bits());
+    assert!(plain.iter().zip(&without).any(|(a, b)| a.score.to_bits() != b.score.to_bits()));
     for (wish, scores) in [("", without), ("?drift=false", plain)] {
         let (status, found) = server.post(&format!("{SCORE}{wish}"), "text/csv", &text);
         assert_eq!((status, found["set_aside"].is_null()), (200, !wish.is_empty()), "{found}");

@@ -83,7 +83,8 @@ impl Tail {
 }
 
 /// How far out a whole row's figure lies among held-out rows: −ln of the share of rows that have at least as much, and
-/// beyond the bulk of them a [`BulkTail`].
+/// beyond the bulk of them a [`BulkTail`]. Where nearly all rows have one figure there is no such tail. Figures are nats
+/// themselves, so beyond the largest one they count as they are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RowTail {
     /// Figures, ascending.
@@ -112,7 +113,10 @@ impl RowTail {
 
     /// Nats of a figure.
     pub fn nats(&self, figure: f64) -> f64 {
-        self.top.nats(figure).unwrap_or_else(|| between(&self.at, &self.nats, figure))
+        self.top.nats(figure).unwrap_or_else(|| {
+            let beyond = self.at.last().map_or(0.0, |largest| (figure - largest).max(0.0));
+            between(&self.at, &self.nats, figure) + beyond
+        })
     }
 
     /// Checks a curve that came from a file.
@@ -199,10 +203,10 @@ mod tests {
         // Rows far outside do not stretch it.
         let spoiled = RowTail::learn([rows.as_slice(), &[(1e4, 20)]].concat());
         assert!(spoiled.nats(30.0) > 20.0, "{}", spoiled.nats(30.0));
-        // Nothing, one figure, and ties tell no step.
+        // Nothing, one figure, and ties tell no step; what is beyond ties counts as it is.
         assert_eq!(RowTail::learn(vec![]).nats(7.0), 0.0);
         let ties = RowTail::learn(vec![(2.0, 30)]);
-        assert_eq!([1.0, 2.0, 9.0].map(|x| ties.nats(x)), [0.0; 3]);
+        assert_eq!([1.0, 2.0, 9.0].map(|x| ties.nats(x)), [0.0, 0.0, 7.0]);
     }
 
     #[test]
