@@ -80,7 +80,7 @@ bench-tabular:
 bench-planted:
 	cargo run --release -p gnsm-cli -- bench planted --out target/bench-planted
 
-QUICK = gnsm,marginals,row-count,pca,gmm,ecod,isolation-forest,knn,cbrw,homophily,ocsvm,comprex
+QUICK = cells,gnsm,marginals,row-count,pca,gmm,ecod,isolation-forest,knn,cbrw,homophily,ocsvm,comprex
 
 # 83 other sets, two seeds: classes of the KEEL repository, the rarest of which is odd.
 bench-keel: target/venv
