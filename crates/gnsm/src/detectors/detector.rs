@@ -22,7 +22,8 @@ pub trait Detector: Send + Sync {
         (self.score(rows), self.split(rows))
     }
 
-    /// What was expected in the cells that are `asked` about, [rows, cells], if the method can say; what it says of other cells is of no use.
+    /// What was expected in the cells that are `asked` about, [rows, cells], if the method can say; what it says of
+    /// other cells is of no use.
     fn expected(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         None
     }

@@ -1,8 +1,8 @@
 //! The detectors that GNSM is compared with, one file each, all on the same encoded rows.
 //!
-//! Unless it is deep (`deep.rs`), nothing of a detector has to be chosen on held-out rows, so it is fitted on training and validation rows together, each
-//! distinct row once with its count. Most scores are sums over the cells of a row (`ScoreByCell`); where one is not, its file says what
-//! the parts mean.
+//! Unless it is deep (`deep.rs`), nothing of a detector has to be chosen on held-out rows, so it is fitted on training
+//! and validation rows together, each distinct row once with its count. Most scores are sums over the cells of a row
+//! (`ScoreByCell`); where one is not, its file says what the parts mean.
 
 mod blanks;
 mod detector;

@@ -77,10 +77,11 @@ struct Content {
 }
 
 impl MaskModel {
-    /// Learns from samples that were read with `preparation`. Those of one volume stay together, and a volume is as odd as its oddest slice.
+    /// Learns from samples that were read with `preparation`. Those of one volume stay together, and a volume is as odd
+    /// as its oddest slice.
     ///
-    /// A tenth is held out for what a method has to choose, another tenth to calibrate p-values. Where the preparation leaves the number of classes
-    /// open, it is one more than the highest class of any sample.
+    /// A tenth is held out for what a method has to choose, another tenth to calibrate p-values. Where the preparation
+    /// leaves the number of classes open, it is one more than the highest class of any sample.
     pub fn fit(
         samples: Vec<Vec<Sample>>,
         preparation: Preparation,

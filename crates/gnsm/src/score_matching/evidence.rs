@@ -119,8 +119,9 @@ struct StoredMember {
 }
 
 impl EvidenceHead {
-    /// Fits members to the training rows, `rows[0]`, and their tails to the held-out ones, `rows[1]`, which those members have not seen. Then
-    /// fits the members that score, to all rows. The network has told the `doubts` [rows, cells] of the held-out rows.
+    /// Fits members to the training rows, `rows[0]`, and their tails to the held-out ones, `rows[1]`, which those
+    /// members have not seen. Then fits the members that score, to all rows. The network has told the `doubts` [rows,
+    /// cells] of the held-out rows.
     /// `weigh` is told the share that patterns save.
     pub fn fit(
         weigh: impl FnOnce(f64) -> EvidenceWeights,
@@ -365,7 +366,8 @@ impl EvidenceWeights {
     }
 }
 
-/// How much less surprising rows are from the rest of each row than at a glance, less its standard error, and how surprising they are at a glance.
+/// How much less surprising rows are from the rest of each row than at a glance, less its standard error, and how
+/// surprising they are at a glance.
 fn gain(surprises: &[[f64; 2]]) -> (f64, f64) {
     if surprises.len() < 2 {
         return (0.0, 0.0);

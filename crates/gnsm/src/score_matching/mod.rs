@@ -221,7 +221,8 @@ impl Gnsm {
         norms.fit(config, seed)
     }
 
-    /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them; patterns save the share `saving`.
+    /// Asks the network what the couplings of a table of `n_rows` explain, on `held_out` rows as it sees them; patterns
+    /// save the share `saving`.
     fn weigh(&self, held_out: &Encoded, n_rows: usize, saving: f64) -> EvidenceWeights {
         let embedder = self.embedder(self.point());
         let rows: Vec<usize> = (0..held_out.n_rows().min(ASKED_ROWS)).collect();

@@ -4,8 +4,8 @@
 //!
 //! φₖ = sₖ/n,  μₖ = Σᵢ γᵢₖ zᵢ/sₖ,  Σₖ = Σᵢ γᵢₖ (zᵢ − μₖ)(zᵢ − μₖ)ᵀ/sₖ + εI,  E(z) = −log Σₖ φₖ N(z; μₖ, Σₖ).
 //!
-//! The objective's part that depends on them is J = (λ₁/n) Σᵢ E(zᵢ) + λ₂ Σₖ Σⱼ 1/(Σₖ)ⱼⱼ. With responsibilities rᵢₖ, dᵢₖ = zᵢ − μₖ, Pₖ = Σₖ⁻¹ and a = λ₁/n,
-//! the gradient with respect to the mixture is
+//! The objective's part that depends on them is J = (λ₁/n) Σᵢ E(zᵢ) + λ₂ Σₖ Σⱼ 1/(Σₖ)ⱼⱼ. With responsibilities rᵢₖ, dᵢₖ
+//! = zᵢ − μₖ, Pₖ = Σₖ⁻¹ and a = λ₁/n, the gradient with respect to the mixture is
 //!
 //! ∂J/∂φₖ = −(a/φₖ) Σᵢ rᵢₖ,  mₖ = ∂J/∂μₖ = −a Pₖ Σᵢ rᵢₖ dᵢₖ,
 //! Gₖ = ∂J/∂Σₖ = −(a/2)(Pₖ (Σᵢ rᵢₖ dᵢₖ dᵢₖᵀ) Pₖ − Pₖ Σᵢ rᵢₖ) − λ₂ diag((Σₖ)ⱼⱼ⁻²),

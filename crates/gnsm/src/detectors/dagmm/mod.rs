@@ -1,13 +1,15 @@
 //! DAGMM, the Deep Autoencoding Gaussian Mixture Model (Zong et al., ICLR 2018), with the repairs of the GNSM paper.
 //!
-//! An autoencoder compresses a row x to a code c of one or two numbers and reconstructs it as x̂. The latent row is z = (c, ‖x − x̂‖/‖x‖, x·x̂/(‖x‖ ‖x̂‖)):
-//! what the row is, and how badly the autoencoder did. An estimation network turns z into memberships γ = softmax(…) in K components, which
-//! with the other rows of the batch give a Gaussian mixture without iterations. All three networks are trained together to minimise
+//! An autoencoder compresses a row x to a code c of one or two numbers and reconstructs it as x̂. The latent row is z =
+//! (c, ‖x − x̂‖/‖x‖, x·x̂/(‖x‖ ‖x̂‖)): what the row is, and how badly the autoencoder did. An estimation network turns
+//! z into memberships γ = softmax(…) in K components, which with the other rows of the batch give a Gaussian mixture
+//! without iterations. All three networks are trained together to minimise
 //!
 //! (1/n) Σᵢ ‖xᵢ − x̂ᵢ‖² + (λ₁/n) Σᵢ E(zᵢ) + λ₂ Σₖ Σⱼ 1/(Σₖ)ⱼⱼ,
 //!
-//! with the energy E(z) = −log Σₖ φₖ N(z; μₖ, Σₖ) of the batch's own mixture; the last term keeps variances from vanishing. After training, the
-//! mixture of all training rows is kept, and the score of a row is its energy. `energy.rs` has the mixture with its gradient.
+//! with the energy E(z) = −log Σₖ φₖ N(z; μₖ, Σₖ) of the batch's own mixture; the last term keeps variances from
+//! vanishing. After training, the mixture of all training rows is kept, and the score of a row is its energy.
+//! `energy.rs` has the mixture with its gradient.
 //!
 //! Published implementations often end in NaN. The paper's appendix repairs one, and so does this:
 //!
@@ -20,13 +22,14 @@
 //! - Where the loss is no number before the first validation, training starts over with other weights, up to `restarts` times.
 //!   Where it is none later, the best weights so far are kept.
 //!
-//! The appendix has settings for each data set ([`DagmmConfig::paper`]). For probe and u2r it takes the estimation network's outputs for memberships,
-//! without a softmax ([`Memberships::Logits`]). Then nothing bounds the objective from below: outputs that are twice as large give the same means and
-//! covariances and a φ twice as large, so the energy falls by log 2. And where the outputs of a component sum to less than 0, it has no density, and
-//! the loss is no number. The score is the energy with φ divided by its sum, which changes all scores by the same amount.
+//! The appendix has settings for each data set ([`DagmmConfig::paper`]). For probe and u2r it takes the estimation
+//! network's outputs for memberships, without a softmax ([`Memberships::Logits`]). Then nothing bounds the objective
+//! from below: outputs that are twice as large give the same means and covariances and a φ twice as large, so the
+//! energy falls by log 2. And where the outputs of a component sum to less than 0, it has no density, and the loss is
+//! no number. The score is the energy with φ divided by its sum, which changes all scores by the same amount.
 //!
-//! How numbers, missing values and reasons are handled stands in `deep.rs`. An unseen category adds log(n + 1) to the score, for n rows that
-//! never showed it.
+//! How numbers, missing values and reasons are handled stands in `deep.rs`. An unseen category adds log(n + 1) to the
+//! score, for n rows that never showed it.
 
 mod energy;
 mod latent;
@@ -174,7 +177,8 @@ impl DagmmConfig {
     }
 }
 
-/// Encoder, decoder and estimation network. Of a row it tells z, the estimation network's logits and the squared error of the reconstruction.
+/// Encoder, decoder and estimation network. Of a row it tells z, the estimation network's logits and the squared error
+/// of the reconstruction.
 #[derive(Debug, Clone)]
 struct Compression {
     networks: [Perceptron; 3],

@@ -1,5 +1,5 @@
-//! Sequential minimal optimisation of the one-class problem, with the working sets of Fan, Chen and Lin (*Working Set Selection Using Second
-//! Order Information*, JMLR, 2005), as in libsvm.
+//! Sequential minimal optimisation of the one-class problem, with the working sets of Fan, Chen and Lin (*Working Set
+//! Selection Using Second Order Information*, JMLR, 2005), as in libsvm.
 //!
 //! Two of the α are moved at a time, against each other, so that Σα stays. Columns of the kernel are computed when they are
 //! needed: on codes that is quicker than to keep them.
