@@ -5,6 +5,7 @@ mod raw;
 pub mod tabular;
 pub mod dirty;
 pub mod masks;
+pub mod mistakes;
 pub mod planted;
 pub mod summary;
 mod paper;

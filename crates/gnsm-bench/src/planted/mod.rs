@@ -35,13 +35,13 @@ mod orders;
 mod run;
 mod report;
 
+pub(crate) use draw::Draw;
 pub use kinds::KINDS;
 pub use plain::Plain;
 pub use plant::Oddity;
 pub use report::summarise;
 pub use run::{Detector, Judged, Line, Options, Outcome, fit_and_score, read_lines, run, write};
 
-use draw::Draw;
 use plant::Plan;
 
 /// How a table is made.

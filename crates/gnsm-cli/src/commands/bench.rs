@@ -7,7 +7,7 @@ use anyhow::{Error, Result};
 use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
 use gnsm::settings::PaperSet;
-use gnsm_bench::{dirty, masks, planted, tabular};
+use gnsm_bench::{dirty, masks, mistakes, planted, tabular};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
@@ -85,13 +85,22 @@ fn masks(arguments: &BenchMasksArguments, console: Console) -> Result<Outcome> {
 }
 
 fn cells(arguments: &BenchCellsArguments, console: Console) -> Result<Outcome> {
-    dirty::run(&arguments.data, &arguments.out, &mut |line| {
-        console.note(format_args!(
-            "{:<10} cell AP {:.1}  first reason {:.1} %",
-            line.name, line.ranking[0], line.first_reason
-        ));
-    })?;
-    console::print(&std::fs::read_to_string(arguments.out.join("cells.md"))?)?;
+    if let Some(data) = &arguments.data {
+        dirty::run(data, &arguments.out, &mut |line| {
+            console.note(format_args!(
+                "{:<10} cell AP {:.1}  first reason {:.1} %",
+                line.name, line.ranking[0], line.first_reason
+            ));
+        })?;
+        console::print(&std::fs::read_to_string(arguments.out.join("cells.md"))?)?;
+    }
+    if !arguments.plant.is_empty() {
+        let figures = mistakes::run(&arguments.plant, arguments.seeds, &mut |table, seed, found| {
+            console.note(format_args!("{table:<10} seed {seed}  planted {}  named {}", found.planted, found.first));
+        })?;
+        let summary = mistakes::write_summary(&figures, &arguments.out)?;
+        console::print(&std::fs::read_to_string(summary)?)?;
+    }
     Ok(Outcome::Done)
 }
 

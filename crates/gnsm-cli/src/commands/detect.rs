@@ -86,7 +86,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     if method.training().is_none() {
         note_no_training(console, method.name(), arguments.method.max_seconds, false);
     }
-    let mut model = builder.watch(&mut FitWatcher::new(console)).fit(&table)?;
+    let mut model = builder.judge_own(true).watch(&mut FitWatcher::new(console)).fit(&table)?;
     note_ending(console, &model);
     let ending = model.training().map(|(_, ending)| ending);
     if let Some(save) = &arguments.save {

@@ -439,7 +439,7 @@ impl Encoder {
                 Cell::Value(moment) => feature.values.binary_search(&part.of(moment)).map_or(UNSEEN, |at| at as u32),
                 Cell::Missing | Cell::Stray => feature.usual,
             },
-            (Aspect::After(from), Parsed::Moments(..)) => match after(parsed, feature.column, from, row) {
+            (Aspect::After(from), Parsed::Moments(..)) => match after(feature, parsed, from, row) {
                 Some(length) => feature.values.binary_search(&(sign(length) as u32)).map_or(UNSEEN, |at| at as u32),
                 None => feature.usual,
             },
@@ -554,17 +554,20 @@ fn unscaled_number(feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> Opti
         (Aspect::Number, Parsed::Numbers(cells)) => cells[row].value().copied(),
         (Aspect::Length, Parsed::Words(values)) => values.text(row).map(|text| text.chars().count() as f64),
         (Aspect::Position, Parsed::Moments(moments, _)) => moments[row].value().map(|moment| moment.local),
-        (Aspect::After(from), Parsed::Moments(..)) => after(parsed, feature.column, from, row),
+        (Aspect::After(from), Parsed::Moments(..)) => after(feature, parsed, from, row),
         _ => None,
     }
 }
 
-fn after(parsed: &[Parsed<'_>], of: usize, from: usize, row: usize) -> Option<f64> {
+/// How long the date of a feature is after that of another column. From a date far outside nothing is measured: it is odd
+/// itself, and the other date is not.
+fn after(feature: &Feature, parsed: &[Parsed<'_>], from: usize, row: usize) -> Option<f64> {
     let moment = |at: usize| match &parsed[at] {
         Parsed::Moments(moments, _) => moments[row].value(),
         _ => None,
     };
-    Some(moment(of)?.utc() - moment(from)?.utc())
+    let from = moment(from).filter(|moment| feature.range.contains(&moment.local))?;
+    Some(moment(feature.column)?.utc() - from.utc())
 }
 
 /// A cell for each row and feature, row by row, in parallel.

@@ -39,7 +39,7 @@ pub struct Feature {
     pub(super) usual: u32,
     /// What the codes stand for, where that is a number: hours, weekdays; 0, 1, 2 for before, the same, after.
     pub(super) values: Vec<u32>,
-    /// Dates outside are far outside.
+    /// Dates outside are far outside: those of the column, or of the column that the time is measured from.
     pub(super) range: Range<f64>,
     /// Whether the number of digits is left out of a shape.
     pub(super) loose: bool,
@@ -140,9 +140,12 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
         }
     }
     for difference in &schema.differences {
+        let from = made.features.iter().find(|feature| feature.column == difference.from);
+        let range = from.map(|feature| feature.range.clone());
         let feature = made.add_number(difference.of, Aspect::After(difference.from), difference.scale);
         feature.values = (0..3).filter(|sign| difference.seen[*sign as usize]).collect();
         feature.size = feature.values.len() as u32;
+        feature.range = range.unwrap_or(feature.range.clone());
         feature.usual = feature.values.iter().position(|sign| *sign == difference.usual).unwrap_or(0) as u32;
     }
     (made.features, made.codes)

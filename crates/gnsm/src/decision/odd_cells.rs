@@ -16,8 +16,8 @@
 //! the same rule: one `unknown` is a mistake, fifty are how the column says so.
 //!
 //! Let ε be the share of wrong cells in the table. A cell is then wrong with probability ε r / (1 − ε + ε r), and ε is
-//! the mean of these, found by repeating both (EM). Cells are listed, the surest first, as long as the mean
-//! probability that a listed cell is right is at most the rate that was asked for.
+//! the mean of these, found by repeating both (EM). Cells that are more likely wrong than right are listed, the surest
+//! first, as long as the mean probability that a listed cell is right is at most the rate that was asked for.
 //!
 //! What should stand in a new cell is chosen by probability and spelling: each letter that has to change costs e².
 
@@ -111,8 +111,9 @@ impl Sought<'_> {
             .iter()
             .enumerate()
             .take_while(|(at, candidate)| {
-                right += 1.0 - wrong(candidate);
-                right <= rate * (at + 1) as f64
+                let wrong = wrong(candidate);
+                right += 1.0 - wrong;
+                wrong > 0.5 && right <= rate * (at + 1) as f64
             })
             .count();
         let mut before: BTreeMap<usize, usize> = BTreeMap::new();

@@ -120,6 +120,13 @@ impl ModelBuilder<'_> {
         self
     }
 
+    /// Whether the table's own rows will be judged ([`Model::score_own`]). Methods that cannot leave out single rows are then
+    /// fitted twice more, each time on half of the rows, and each half is judged by the fit on the other.
+    pub fn judge_own(mut self, own: bool) -> Self {
+        self.options.judge_own = own;
+        self
+    }
+
     /// Tells `watcher` how the fit goes on, and asks it whether to stop.
     pub fn watch(self, watcher: &mut dyn Watcher) -> ModelBuilder<'_> {
         ModelBuilder { method: self.method, options: self.options, watcher: Some(watcher), problem: self.problem }

@@ -86,7 +86,7 @@ fn from_contents(contents: Contents) -> Loaded<Model> {
     let manner = content.manner.map(|manner| Manner::load(manner, &encoder, &mut tensors)).transpose()?;
     let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
     let (calibration, report) = (content.calibration, content.report);
-    Ok(Model { encoder, fitted, calibration, reference, manner, report, hash: Some(blake3) })
+    Ok(Model { encoder, fitted, calibration, reference, manner, report, hash: Some(blake3), halves: None })
 }
 
 /// What a checkpoint must agree with to be continued: the settings, the seed and the rows.

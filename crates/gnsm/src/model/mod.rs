@@ -4,13 +4,13 @@ mod builder;
 mod drift;
 pub mod file;
 mod generate;
+mod own;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, marked, no_such_column, plural};
-use crate::decision::odd_cells::Sought;
-use crate::decision::{Calibration, Explanation, OddCell, Scored, reason};
+use crate::decision::{Calibration, Explanation, Scored, reason};
 use crate::drift::Reference;
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
@@ -21,6 +21,7 @@ use crate::train::{CurvePoint, Ending, FEWEST_ROWS, FitReport, Run, Watcher, dea
 
 pub use builder::ModelBuilder;
 pub use generate::Imputed;
+use own::{Halves, left_out_scores};
 
 /// How to fit, beside the method.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +38,8 @@ pub(crate) struct FitOptions {
     pub checkpoint: Option<PathBuf>,
     /// Whether to continue from that checkpoint if there is one.
     pub resume: bool,
+    /// Whether rows of the table itself will be judged.
+    pub judge_own: bool,
 }
 
 /// A fitted model.
@@ -50,6 +53,8 @@ pub struct Model {
     pub(crate) manner: Option<Manner>,
     pub(crate) report: FitReport,
     pub(crate) hash: Option<String>,
+    /// What judges the table's own rows, if that was asked for and the method needs it; not saved.
+    pub(crate) halves: Option<Halves>,
 }
 
 impl Model {
@@ -72,7 +77,7 @@ impl Model {
         let reference = Reference::learn(&encoder, table, &rows, &encoded);
         let manner = Some(Manner::learn(&encoder, table, &rows)?);
         let [training, validation, calibration] =
-            if method.leaves_out() { [rows, Vec::new(), Vec::new()] } else { deal(rows, options.seed) };
+            if method.leaves_out() { [rows.clone(), Vec::new(), Vec::new()] } else { deal(rows.clone(), options.seed) };
         let [training, validation, calibration] = [training, validation, calibration].map(|rows| encoded.select(&rows));
         let learned = training.concat(&validation);
         if learned.distinct().0.len() < 2 {
@@ -95,45 +100,13 @@ impl Model {
             None => fitted.score_distinct(&calibration.unseen_by(encoder.layout(), &learned)),
         };
         let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
-        Ok(Self { encoder, fitted, calibration, reference, manner, report, hash: None })
-    }
-
-    /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
-    /// can do that ([`Method::leaves_out`]). p-values go on beyond the bulk of the rows ([`Calibration::tail`]).
-    pub fn score_own(&self, table: &Table) -> Result<Vec<Scored>> {
-        let table = &*self.marked(table);
-        let rows = self.encoder.encode_whole(table)?;
-        let scores = left_out_scores(&self.fitted, &rows).unwrap_or_else(|| self.fitted.score_distinct(&rows));
-        let tail = self.calibration.tail();
-        Ok(scores.into_iter().map(|score| Scored { score, p_value: tail.p_value(score) }).collect())
-    }
-
-    /// [`Self::explain`] for rows of the table that the model was fitted on.
-    pub fn explain_own(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
-        let table = &*self.marked(table);
-        let encoded = self.encoder.encode_whole(table)?.select(rows);
-        let detector = self.fitted.detector();
-        let own = reason::score_and_explain(&self.encoder, detector, table, &encoded, rows, most, true);
-        Ok(own.into_iter().map(|(_, explanation)| explanation).collect())
-    }
-
-    /// The cells of a whole table that are likely wrong, the surest first. At most a share `rate` of them are expected to
-    /// be right. Rows that the model learned from are judged as if it had not, where the table is the one it was fitted
-    /// on.
-    pub fn odd_cells(&self, table: &Table, rate: f64) -> Result<Vec<OddCell>> {
-        if !(rate > 0.0 && rate < 1.0) {
-            return Err(Error::config("rate", format!("{rate} is not a share between 0 and 1")));
-        }
-        let table = &*self.marked(table);
-        let rows = self.encoder.encode_whole(table)?;
-        let left_out = rows.fingerprint().to_hex().as_str() == self.report.fingerprint;
-        let (encoder, detector) = (&self.encoder, self.fitted.detector());
-        Sought { encoder, detector, table, rows: &rows, left_out }.find(rate).ok_or_else(|| {
-            Error::fit(
-                format!("method `{}` does not tell which cells are wrong", self.method().name()),
-                "fit a model with the default method, `cells`",
-            )
-        })
+        let is_whole = fitted.training().is_none_or(|(_, ending)| ending != Ending::Interrupted);
+        let halves = if options.judge_own && !method.leaves_out() && is_whole {
+            Halves::fit(&encoder, method, &encoded, rows, options, watcher)?
+        } else {
+            None
+        };
+        Ok(Self { encoder, fitted, calibration, reference, manner, report, hash: None, halves })
     }
 
     /// Reads a model file.
@@ -246,13 +219,6 @@ impl Model {
         let encoded = self.encoder.encode(table)?.select(rows);
         Ok(reason::score_and_explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most, false))
     }
-}
-
-/// Scores of rows that the detector learned from, each as if it had not; `None` if it cannot do that.
-fn left_out_scores(fitted: &Fitted, rows: &Encoded) -> Option<Vec<f64>> {
-    let (firsts, of_row) = rows.distinct();
-    let scores = fitted.detector().split_left_out(&rows.select(&firsts))?.sums();
-    Some(of_row.into_iter().map(|which| scores[which as usize]).collect())
 }
 
 /// The rows without a label that says anomaly, and how many have one.

@@ -22,7 +22,7 @@ use crate::network::Optimiser;
 pub use config::TrainingConfig;
 pub use denoising::train_denoiser;
 pub use rows::FitReport;
-pub(crate) use rows::{FEWEST_ROWS, check_rows, deal};
+pub(crate) use rows::{FEWEST_ROWS, check_rows, deal, halve};
 
 /// Points of the curve for which there is room from the start, so that the loop allocates nothing.
 const MOST_RESERVED: u64 = 1 << 16;

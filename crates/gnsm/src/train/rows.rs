@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::math::stream;
 
-/// The name of the random stream that deals out rows.
+/// The names of the random streams that deal out rows.
 const DEAL: u64 = 4;
+const HALVES: u64 = 5;
 /// Rows that calibrate, at the most; more would not change a p-value worth printing.
 const MOST_CALIBRATION_ROWS: usize = 20_000;
 /// Rows that validate, at the most.
@@ -42,13 +43,24 @@ pub(crate) fn check_rows(n_rows: [usize; 2]) -> Result<()> {
 
 /// Shuffles rows and deals them out to train, validate and calibrate.
 pub(crate) fn deal(mut rows: Vec<usize>, seed: u64) -> [Vec<usize>; 3] {
-    use rand::Rng;
-    let mut rng = stream(seed, DEAL, 0, 0);
-    for i in (1..rows.len()).rev() {
-        rows.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
-    }
+    shuffle(&mut rows, seed, DEAL);
     let tenth = rows.len() / 10;
     let calibration = rows.split_off(rows.len() - tenth.clamp(1, MOST_CALIBRATION_ROWS));
     let validation = rows.split_off(rows.len() - tenth.clamp(1, MOST_VALIDATION_ROWS));
     [rows, validation, calibration]
+}
+
+/// Shuffles rows and deals them into two halves.
+pub(crate) fn halve(mut rows: Vec<usize>, seed: u64) -> [Vec<usize>; 2] {
+    shuffle(&mut rows, seed, HALVES);
+    let second = rows.split_off(rows.len() / 2);
+    [rows, second]
+}
+
+fn shuffle(rows: &mut [usize], seed: u64, purpose: u64) {
+    use rand::Rng;
+    let mut rng = stream(seed, purpose, 0, 0);
+    for i in (1..rows.len()).rev() {
+        rows.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
+    }
 }

@@ -110,6 +110,8 @@ fn dates_give_their_parts_and_differences() {
     let rows = encoder.encode(&odd).expect("encoded");
     assert_eq!(rows.codes(0)[..2], [0, UNSEEN], "in range, at an hour never seen");
     assert_eq!(rows.codes(1)[0], UNSEEN, "far outside");
+    assert!(rows.numbers(1)[0].is_nan(), "no difference to what is far outside");
+    assert_ne!(rows.codes(1)[8], UNSEEN, "nor a sign");
     assert_eq!(rows.codes(2)[0], UNSEEN, "never missing");
     assert!(rows.numbers(2)[0].is_nan(), "no difference to nothing");
     assert_eq!(rows.codes(3)[8], UNSEEN, "due before posted");

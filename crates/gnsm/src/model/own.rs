@@ -1,0 +1,192 @@
+//! The rows that a model was fitted on, each judged as if it had not been learned from.
+//!
+//! A row that was learned from looks usual: a forest has cut around it, and its nearest neighbour is itself. Methods that
+//! can leave out one row of what they counted do that ([`Method::leaves_out`]). For the others the rows are dealt into two
+//! halves, and each half is judged by a detector that was fitted on the other.
+
+use super::{FitOptions, Model};
+use crate::columns::{Encoded, Encoder};
+use crate::decision::odd_cells::Sought;
+use crate::decision::{Calibration, Explanation, OddCell, Scored, reason};
+use crate::error::{Error, Result};
+use crate::method::{Fitted, Method};
+use crate::table::Table;
+use crate::train::{FEWEST_ROWS, Run, Watcher, deal, halve};
+
+/// Two detectors that together can judge every row of a table as new.
+#[derive(Debug, Clone)]
+pub(crate) struct Halves {
+    /// Which half each row of the table is in; rows that may not be learned from are in the first.
+    half_of_row: Vec<usize>,
+    /// For each half, the detector that has not learned from it, and the rows that it has learned from.
+    judges: [(Fitted, Encoded); 2],
+}
+
+impl Halves {
+    /// Deals the rows that may be learned from, and fits a detector on each half; `None` if there are too few.
+    pub fn fit(
+        encoder: &Encoder,
+        method: &Method,
+        encoded: &Encoded,
+        learnable: Vec<usize>,
+        options: &FitOptions,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Self>> {
+        if learnable.len() < 2 * FEWEST_ROWS {
+            return Ok(None);
+        }
+        let halves = halve(learnable, options.seed);
+        let mut half_of_row = vec![0; encoded.n_rows()];
+        for row in &halves[1] {
+            half_of_row[*row] = 1;
+        }
+        let mut fit_on = |rows: Vec<usize>| {
+            let [mut training, validation, calibration] = deal(rows, options.seed);
+            training.extend(calibration);
+            let [training, validation] = [training, validation].map(|rows| encoded.select(&rows));
+            let max_seconds = options.max_seconds.map(|seconds| seconds / 2.0);
+            let run = Run { seed: options.seed, max_seconds, resume: None, save: None, watcher: &mut *watcher };
+            let fitted = method.fit(encoder.layout(), &training, &validation, run)?;
+            Ok::<_, Error>((fitted, training.concat(&validation)))
+        };
+        let [first, second] = halves;
+        let judges = [fit_on(second)?, fit_on(first)?];
+        Ok(Some(Self { half_of_row, judges }))
+    }
+
+    /// What each half's judge says of some rows of the table, in their order.
+    fn judge<T: Clone>(
+        &self,
+        encoder: &Encoder,
+        table_rows: &Encoded,
+        rows: &[usize],
+        say: impl Fn(&Fitted, &Encoded, &[usize]) -> Vec<T>,
+    ) -> Vec<T> {
+        let mut said = vec![None; rows.len()];
+        for (half, (fitted, learned)) in self.judges.iter().enumerate() {
+            let places: Vec<usize> = (0..rows.len()).filter(|place| self.half_of_row[rows[*place]] == half).collect();
+            let of_half: Vec<usize> = places.iter().map(|place| rows[*place]).collect();
+            let encoded = table_rows.select(&of_half).unseen_by(encoder.layout(), learned);
+            for (place, one) in places.into_iter().zip(say(fitted, &encoded, &of_half)) {
+                said[place] = Some(one);
+            }
+        }
+        said.into_iter().flatten().collect()
+    }
+}
+
+impl Model {
+    /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
+    /// can do that ([`Method::leaves_out`]) or [`ModelBuilder::judge_own`](super::ModelBuilder::judge_own) was asked for.
+    /// p-values go on beyond the bulk of the rows ([`Calibration::tail`]).
+    pub fn score_own(&self, table: &Table) -> Result<Vec<Scored>> {
+        let table = &*self.marked(table);
+        let rows = self.encoder.encode_whole(table)?;
+        let Some(halves) = self.halves_of(&rows) else {
+            let left_out = left_out_scores(&self.fitted, &rows);
+            return Ok(scored(left_out.unwrap_or_else(|| self.fitted.score_distinct(&rows)), &self.calibration));
+        };
+        let every: Vec<usize> = (0..rows.n_rows()).collect();
+        let scores = halves.judge(&self.encoder, &rows, &every, |fitted, rows, _| fitted.score_distinct(rows));
+        let calibration = Calibration::new(scores.iter().map(|score| (*score, 1)))?;
+        Ok(scored(scores, &calibration))
+    }
+
+    /// [`Self::explain`] for rows of the table that the model was fitted on.
+    pub fn explain_own(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
+        let table = &*self.marked(table);
+        let encoder = &self.encoder;
+        let encoded = encoder.encode_whole(table)?;
+        let explained = |fitted: &Fitted, encoded: &Encoded, rows: &[usize], left_out: bool| {
+            reason::score_and_explain(encoder, fitted.detector(), table, encoded, rows, most, left_out)
+        };
+        let own = match self.halves_of(&encoded) {
+            Some(halves) => {
+                halves.judge(encoder, &encoded, rows, |fitted, encoded, rows| explained(fitted, encoded, rows, false))
+            }
+            None => explained(&self.fitted, &encoded.select(rows), rows, true),
+        };
+        Ok(own.into_iter().map(|(_, explanation)| explanation).collect())
+    }
+
+    /// The cells of a whole table that are likely wrong, the surest first. At most a share `rate` of them are expected to
+    /// be right. Rows that the model learned from are judged as if it had not, where the table is the one it was fitted
+    /// on.
+    pub fn odd_cells(&self, table: &Table, rate: f64) -> Result<Vec<OddCell>> {
+        if !(rate > 0.0 && rate < 1.0) {
+            return Err(Error::config("rate", format!("{rate} is not a share between 0 and 1")));
+        }
+        let table = &*self.marked(table);
+        let rows = self.encoder.encode_whole(table)?;
+        let left_out = rows.fingerprint().to_hex().as_str() == self.report.fingerprint;
+        let (encoder, detector) = (&self.encoder, self.fitted.detector());
+        Sought { encoder, detector, table, rows: &rows, left_out }.find(rate).ok_or_else(|| {
+            Error::fit(
+                format!("method `{}` does not tell which cells are wrong", self.method().name()),
+                "fit a model with the default method, `cells`",
+            )
+        })
+    }
+
+    /// The halves, if there are any and the rows are those that were dealt.
+    fn halves_of(&self, rows: &Encoded) -> Option<&Halves> {
+        self.halves.as_ref().filter(|halves| halves.half_of_row.len() == rows.n_rows())
+    }
+}
+
+/// The scores with their p-values.
+fn scored(scores: Vec<f64>, calibration: &Calibration) -> Vec<Scored> {
+    let tail = calibration.tail();
+    scores.into_iter().map(|score| Scored { score, p_value: tail.p_value(score) }).collect()
+}
+
+/// Scores of rows that the detector learned from, each as if it had not; `None` if it cannot do that.
+pub(super) fn left_out_scores(fitted: &Fitted, rows: &Encoded) -> Option<Vec<f64>> {
+    let (firsts, of_row) = rows.distinct();
+    let scores = fitted.detector().split_left_out(&rows.select(&firsts))?.sums();
+    Some(of_row.into_iter().map(|which| scores[which as usize]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{ReadOptions, TableReader};
+
+    fn table(rows: usize) -> Result<Table> {
+        let row = |row: usize| format!("{},{},{}.5\n", ["a", "b"][row % 2], ["p", "q", "r"][row % 3], row * row % 97);
+        let text = format!("x,y,z\n{}", (0..rows).map(row).collect::<String>());
+        let source = Box::new(std::io::Cursor::new(text));
+        let mut reader = TableReader::from_reader("t.csv", source, &ReadOptions::default())?;
+        Ok(reader.next_batch(usize::MAX)?.expect("rows"))
+    }
+
+    #[test]
+    fn each_row_is_judged_by_the_half_that_has_not_learned_from_it() -> Result<()> {
+        let table = table(200)?;
+        let model = Model::builder().method("knn").judge_own(true).fit(&table)?;
+        let halves = model.halves.as_ref().expect("dealt");
+        let rows = model.encoder.encode_whole(&table)?;
+        let scores = model.score_own(&table)?;
+        for (row, scored) in scores.iter().enumerate() {
+            let (judge, learned) = &halves.judges[halves.half_of_row[row]];
+            let alone = rows.select(&[row]).unseen_by(model.encoder.layout(), learned);
+            assert_eq!(judge.score_distinct(&alone), [scored.score], "row {row}");
+        }
+        let n = |of: &Encoded| of.n_rows();
+        assert_eq!(n(&halves.judges[0].1) + n(&halves.judges[1].1), 200, "together they have learned from all rows");
+        let explained = model.explain_own(&table, &[7, 3], 9)?;
+        for (explanation, row) in explained.iter().zip([7, 3]) {
+            let parts: f64 = explanation.reasons.iter().map(|reason| reason.part).sum();
+            assert!((parts + explanation.base + explanation.rest - scores[row].score).abs() < 1e-6, "row {row}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn methods_that_leave_out_rows_need_no_halves() -> Result<()> {
+        let table = table(80)?;
+        assert!(Model::builder().judge_own(true).fit(&table)?.halves.is_none());
+        assert!(Model::builder().method("knn").fit(&table)?.halves.is_none());
+        Ok(())
+    }
+}
