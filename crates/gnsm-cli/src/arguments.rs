@@ -391,6 +391,9 @@ pub struct ReportArguments {
     /// Show the N oddest rows [default: all flagged rows, at least 100, at most 1000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub top: Option<u64>,
+    /// Do not compare FILE with what was learned first, and set nothing aside.
+    #[arg(long)]
+    pub no_drift: bool,
     /// How many rows to score at a time. Nothing on the page depends on it.
     #[arg(long, value_name = "N", default_value = "8192")]
     pub batch_size: NonZeroUsize,

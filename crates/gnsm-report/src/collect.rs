@@ -1,7 +1,9 @@
 //! Walks over the rows of a file once and keeps what the page shows, in room that does not grow with the file.
 
 use gnsm::internals::columns::Encoded;
-use gnsm::{Calibration, ColumnReport, Explanation, FdrCounter, Model, Result, Rule, Scored, Table};
+use gnsm::{
+    Calibration, ColumnReport, DriftCounter, DriftReport, Explanation, FdrCounter, Model, Result, Rule, Scored, Table,
+};
 
 use crate::nearest::UsualRows;
 use crate::page::Report;
@@ -48,6 +50,9 @@ pub struct Collector<'m> {
     is_own: bool,
     columns: Vec<String>,
     report: ColumnReport,
+    /// Compares the rows with those learned from, as they come.
+    drift: Option<DriftCounter<'m>>,
+    compared: Option<DriftReport>,
     rows: u64,
     unread: u64,
     flagged: u64,
@@ -70,6 +75,8 @@ impl<'m> Collector<'m> {
             is_own: false,
             columns: Vec::new(),
             report: ColumnReport::default(),
+            drift: Some(model.drift()),
+            compared: None,
             rows: 0,
             unread: 0,
             flagged: 0,
@@ -87,6 +94,13 @@ impl<'m> Collector<'m> {
         self
     }
 
+    /// Shows how the file differs from what was learned as `report` has it, which was made of all rows before; `None` does not
+    /// compare. Without this, the rows are compared as they come.
+    pub fn compared(mut self, report: Option<DriftReport>) -> Self {
+        (self.drift, self.compared) = (None, report);
+        self
+    }
+
     /// Tells of rows that could not be read.
     pub fn leave_out(&mut self, rows: u64) {
         self.unread += rows;
@@ -97,14 +111,23 @@ impl<'m> Collector<'m> {
         if self.rows == 0 {
             self.report = self.model.check(batch)?;
         }
+        if let Some(drift) = &mut self.drift {
+            drift.add(batch)?;
+        }
         let scores = self.model.score(batch)?;
-        self.take(batch, &self.model.encoder().encode(batch)?, &scores)
+        let encoder = self.model.encoder();
+        // Charts also show what is set aside.
+        self.tally.add(encoder, &encoder.encode_everything(batch)?);
+        self.take(batch, &encoder.encode(batch)?, &scores)
     }
 
     /// Takes the table that the model was fitted on, with what [`Model::score_own`] said of it.
     pub fn add_own(&mut self, table: &Table, scores: &[Scored]) -> Result<()> {
         self.is_own = true;
-        self.take(table, &self.model.encoder().encode_whole(table)?, scores)
+        self.drift = None;
+        let encoded = self.model.encoder().encode_whole(table)?;
+        self.tally.add(self.model.encoder(), &encoded);
+        self.take(table, &encoded, scores)
     }
 
     fn take(&mut self, batch: &Table, encoded: &Encoded, scores: &[Scored]) -> Result<()> {
@@ -113,7 +136,6 @@ impl<'m> Collector<'m> {
             let used = self.model.schema().used().map(|column| &column.name);
             self.columns.extend(used.filter(|name| batch.column(name).is_none()).cloned().collect::<Vec<_>>());
         }
-        self.tally.add(self.model.encoder(), encoded);
         for scored in scores {
             self.scores.add(scored.score);
             match &mut self.rate {
@@ -179,6 +201,7 @@ impl<'m> Collector<'m> {
             is_own: self.is_own,
             columns: self.columns,
             differences: self.report,
+            drift: self.compared.or_else(|| self.drift.map(|drift| drift.report())),
             rows: self.rows,
             unread: self.unread,
             flagged: self.flagged,

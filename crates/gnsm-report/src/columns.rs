@@ -120,6 +120,10 @@ pub fn summaries(report: &Report<'_>) -> (Vec<ColumnSummary>, usize) {
                 notes.push(format!("{} of all rows {what}", percent(share)));
             }
         }
+        let drift = report.drift.iter().flat_map(|drift| drift.moved()).find(|column| column.column == schema.name);
+        if drift.is_some() {
+            notes.push("It has moved since training".into());
+        }
         let mut list = oddest.get(schema.name.as_str()).cloned().unwrap_or_default();
         list.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(b.2)));
         let value = |(_, times, saw, expected): &Seen<'_>| OddValue {

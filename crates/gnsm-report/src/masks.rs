@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 
 use crate::frame::Frame;
-use crate::words::{count, plural};
+use crate::words::{count, last_name, percent};
 
 /// What is on the page.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub struct MaskReport<'a> {
     pub scores: &'a str,
     /// How many images have one.
     pub images: usize,
+    /// How many are flagged, where the scores say.
+    pub flagged: Option<usize>,
     /// The oddest images, the oddest first.
     pub cards: Vec<Card<'a>>,
     /// The classes that occur in them.
@@ -51,6 +53,7 @@ struct Page<'a> {
     scores: &'a str,
     shown: String,
     images: String,
+    flagged: Option<(String, String)>,
     classes: Vec<Class>,
     cards: &'a [Card<'a>],
 }
@@ -74,9 +77,10 @@ impl MaskReport<'_> {
         };
         let page = Page {
             frame: Frame::new("", ""),
-            scores: self.scores,
+            scores: last_name(self.scores),
             shown: count(self.cards.len() as u64),
-            images: plural(self.images as u64, "image"),
+            images: count(self.images as u64),
+            flagged: self.flagged.map(|n| (count(n as u64), percent(n as f64 / self.images.max(1) as f64))),
             classes: self.classes.iter().map(class).collect(),
             cards: &self.cards,
         };
@@ -126,19 +130,21 @@ mod tests {
     #[test]
     fn names_cannot_write_the_page() {
         let panel = Panel { title: "image", content: Err("<script>".into()) };
-        let card = Card { name: "<b>\"&", is_flagged: true, facts: vec![("score", "1<2".into())], panels: vec![panel] };
+        let card = Card { name: "<u>\"&", is_flagged: true, facts: vec![("score", "1<2".into())], panels: vec![panel] };
         let page = MaskReport {
             scores: "<i>",
             images: 3,
+            flagged: Some(1),
             cards: vec![card],
             classes: BTreeSet::from([0, 2, 7]),
             void: Some(7),
         };
         let html = page.html();
-        for raw in ["<script>", "<b>", "<i>", "1<2"] {
+        for raw in ["<script>", "<u>", "<i>", "1<2"] {
             assert!(!html.contains(raw), "{raw}");
         }
-        assert!(html.contains("1. <bdi>&#60;b&#62;&#34;&#38;</bdi> <mark>flagged</mark>"), "{html}");
+        assert!(html.contains("1. <bdi>&#60;u&#62;&#34;&#38;</bdi> <mark>flagged</mark>"), "{html}");
+        assert!(html.contains("<dd>1 <span>33 %</span></dd>"), "{html}");
         assert!(html.contains("class 2") && html.contains("rgb(224,224,192)"), "{html}");
         assert!(html.contains("void, not judged") && !html.contains("class 7"), "{html}");
     }

@@ -1,38 +1,28 @@
 //! The page on a table: what the template and the script need.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use askama::Template;
-use gnsm::internals::columns::{Aspect, Encoded, Feature};
 use gnsm::internals::decision::short;
-use gnsm::internals::detectors::Expected;
-use gnsm::{ColumnReport, Kind, Model, Reason, Rule};
-use serde::Serialize;
+use gnsm::{ColumnDrift, ColumnReport, DriftReport, Kind, Model, Reason, Rule};
 
 use crate::chart::{self, Chart};
-use crate::collect::{CELL, OddRow, ScoreBins};
+use crate::collect::{OddRow, ScoreBins};
 use crate::columns::{ColumnSummary, NAME, TogetherLine, summaries, together};
+use crate::data::block_of;
 use crate::frame::Frame;
 use crate::kind::ReasonKind;
 use crate::nearest::UsualRows;
 use crate::tally::Tally;
-use crate::words::{count, cut, percent, plural, shown};
-
-/// Values that a cell could have: each with its probability, and whether it is what was seen.
-type Alternatives = Vec<(String, f64, bool)>;
+use crate::words::{count, last_name, percent, plural, shown};
 
 /// The script of the page.
 pub(crate) const SCRIPT: &str = include_str!("../templates/table.js");
-/// Bytes that the rows may take. With charts and script, a page is then smaller than 3 MB.
-const ROOM: usize = 2_200_000;
-/// Characters of a cell, the longest that leave enough room.
-const CELL_LENGTHS: [usize; 3] = [CELL, 80, 24];
-/// Characters of a value inside a reason.
-const SAW: usize = 120;
-/// Alternatives whose probability is shown.
-const ALTERNATIVES: usize = 3;
 /// Columns that are listed as left out.
 const MOST_LEFT_OUT: usize = 200;
+/// Columns that are listed as moved, and characters of what is said of them.
+const MOST_MOVED: usize = 50;
+const MOST_NOTE: usize = 300;
 /// The height of the chart of scores.
 const SCORES_HEIGHT: f64 = 120.0;
 
@@ -48,6 +38,7 @@ pub struct Report<'m> {
     pub(crate) is_own: bool,
     pub(crate) columns: Vec<String>,
     pub(crate) differences: ColumnReport,
+    pub(crate) drift: Option<DriftReport>,
     pub(crate) rows: u64,
     pub(crate) unread: u64,
     pub(crate) flagged: u64,
@@ -66,6 +57,8 @@ struct Page<'a> {
     flagged: String,
     flagged_share: String,
     rule: String,
+    rule_meaning: String,
+    drift: Option<Drift>,
     is_own: bool,
     scores: ScoreChart,
     left_out: Vec<LeftOut>,
@@ -91,71 +84,26 @@ struct ScoreChart {
     words: String,
 }
 
+/// How the columns differ from those that were learned from.
+struct Drift {
+    words: String,
+    columns: Vec<Moved>,
+    more: usize,
+}
+
+struct Moved {
+    name: String,
+    /// Its place among the columns of the page.
+    index: Option<usize>,
+    has_moved: bool,
+    is_aside: bool,
+    notes: Vec<String>,
+}
+
 struct LeftOut {
     name: String,
     kind: &'static str,
     why: String,
-}
-
-/// What the script reads. Names are short: there are thousands of them.
-#[derive(Serialize)]
-struct Data<'a> {
-    file: &'a str,
-    key: String,
-    columns: Vec<DataColumn>,
-    kinds: Vec<&'static str>,
-    rows: Vec<DataRow>,
-    usual: Vec<DataUsual>,
-}
-
-#[derive(Serialize)]
-struct DataColumn {
-    name: String,
-    numeric: bool,
-    scored: bool,
-}
-
-#[derive(Serialize)]
-struct DataRow {
-    /// Its number.
-    n: u64,
-    /// Its line.
-    l: u64,
-    /// Score and p-value.
-    s: f64,
-    p: f64,
-    /// Whether it is flagged.
-    f: bool,
-    /// Its cells.
-    c: Vec<Option<String>>,
-    /// Its reasons.
-    r: Vec<DataReason>,
-    /// The share of the score that is no reason's.
-    o: f64,
-    /// The nearest usual row.
-    u: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct DataReason {
-    /// Its column.
-    c: usize,
-    /// Its share of the score.
-    h: f64,
-    /// Its kind.
-    k: usize,
-    /// Its words.
-    w: String,
-    /// What was expected.
-    x: Option<String>,
-    /// Values with their probabilities, and whether it is the one that was seen.
-    a: Alternatives,
-}
-
-#[derive(Serialize)]
-struct DataUsual {
-    n: u64,
-    c: Vec<Option<String>>,
 }
 
 impl Report<'_> {
@@ -174,19 +122,24 @@ impl Report<'_> {
         self.odd.len()
     }
 
+    /// How its rows differ from those that the model learned from; `None` where that was not asked, or they are the same.
+    pub fn drift(&self) -> Option<&DriftReport> {
+        self.drift.as_ref()
+    }
+
     /// The rows that the sums by column are about: those of the page that are flagged, or all where none is.
     pub(crate) fn counted(&self) -> &[OddRow] {
         let flagged = self.odd.iter().take_while(|row| self.flags(row)).count();
         if flagged > 0 { &self.odd[..flagged] } else { &self.odd }
     }
 
-    fn flags(&self, row: &OddRow) -> bool {
+    pub(crate) fn flags(&self, row: &OddRow) -> bool {
         self.rule.flags(row.scored.score, row.scored.p_value, self.cutoff)
     }
 
     /// The page.
     pub fn html(&self) -> String {
-        let (data, shown_rows, cell) = self.data();
+        let block = block_of(self);
         let (columns, columns_more) = summaries(self);
         let counted = self.counted();
         let together = together(counted, &columns, &self.columns);
@@ -194,24 +147,26 @@ impl Report<'_> {
         let kinds: BTreeSet<ReasonKind> = self.odd.iter().flat_map(|row| self.kinds(row)).collect();
         let page = Page {
             frame: Frame::new(SCRIPT, ""),
-            file: shown(&self.file, NAME),
+            file: shown(last_name(&self.file), NAME),
             rows: count(self.rows),
             flagged: count(self.flagged),
             flagged_share: percent(self.flagged as f64 / self.rows.max(1) as f64),
             rule: rule_words(self.rule),
+            rule_meaning: rule_meaning(self.rule),
+            drift: self.drift.as_ref().map(|drift| self.drift_words(drift, &columns)),
             is_own: self.is_own,
             scores: self.score_chart(),
             left_out,
             left_out_more,
-            notes: self.notes(shown_rows, cell),
-            shown: count(shown_rows as u64),
+            notes: self.notes(block.rows, block.cell),
+            shown: count(block.rows as u64),
             counted: self.counted_words(counted.len()),
             columns: &columns,
             columns_more,
             together: &together,
             kinds: kinds.into_iter().collect(),
             facts: self.facts(),
-            data,
+            data: block.json,
         };
         // A template of this crate that is filled into memory does not fail.
         page.render().unwrap_or_default()
@@ -221,7 +176,7 @@ impl Report<'_> {
         row.explanation.reasons.iter().map(|reason| self.kind(reason)).collect()
     }
 
-    fn kind(&self, reason: &Reason) -> ReasonKind {
+    pub(crate) fn kind(&self, reason: &Reason) -> ReasonKind {
         ReasonKind::of(reason, self.model.schema().columns.iter().find(|column| column.name == reason.column))
     }
 
@@ -235,6 +190,31 @@ impl Report<'_> {
             1 => "Counted over the one flagged row.".into(),
             _ => format!("Counted over the {n_text} flagged rows."),
         }
+    }
+
+    /// What has moved, the columns that have moved first.
+    fn drift_words(&self, drift: &DriftReport, columns: &[ColumnSummary]) -> Drift {
+        let (n_moved, all) = (drift.moved().count() as u64, plural(drift.columns.len() as u64, "column"));
+        let rows = format!("{} here, {} learned from", plural(drift.rows, "row"), count(drift.learned_rows));
+        let words = match n_moved {
+            0 => format!("No column has moved since the model learned ({rows})."),
+            1 => format!("1 of {all} has moved since the model learned ({rows})."),
+            n => format!("{} of {all} have moved since the model learned ({rows}).", count(n)),
+        };
+        let mut noted: Vec<&ColumnDrift> = drift.columns.iter().filter(|column| !column.notes.is_empty()).collect();
+        noted.sort_by_key(|column| !column.moved);
+        let moved = |column: &&ColumnDrift| {
+            let place = self.columns.iter().position(|name| *name == column.column);
+            Moved {
+                name: shown(&column.column, NAME),
+                index: place.filter(|place| columns.iter().any(|column| column.index == *place)),
+                has_moved: column.moved,
+                is_aside: column.set_aside && self.model.encoder().sets_aside(),
+                notes: column.notes.iter().map(|note| shown(note, MOST_NOTE)).collect(),
+            }
+        };
+        let more = noted.len().saturating_sub(MOST_MOVED);
+        Drift { words, columns: noted.iter().take(MOST_MOVED).map(moved).collect(), more }
     }
 
     fn left_out(&self) -> (Vec<LeftOut>, usize) {
@@ -297,7 +277,7 @@ impl Report<'_> {
 
     fn facts(&self) -> Vec<(&'static str, String)> {
         let [trained, validated, calibrated] = self.model.report().rows;
-        let mut facts = vec![("Model", shown(&self.model_name, NAME))];
+        let mut facts = vec![("File", shown(&self.file, MOST_NOTE)), ("Model", shown(&self.model_name, MOST_NOTE))];
         if let Some(hash) = self.model.hash() {
             facts.push(("Hash (BLAKE3)", hash.to_owned()));
         }
@@ -349,156 +329,6 @@ impl Report<'_> {
             ),
         }
     }
-
-    /// The data block, how many rows are in it, and the characters of a cell.
-    fn data(&self) -> (String, usize, usize) {
-        let alternatives = self.alternatives();
-        let build = |rows: usize, cell: usize| block(&self.data_of(&alternatives, rows, cell));
-        let mut rows = self.odd.len();
-        let mut last = (String::new(), CELL);
-        for cell in CELL_LENGTHS {
-            last = (build(rows, cell), cell);
-            if last.0.len() <= ROOM {
-                break;
-            }
-        }
-        while last.0.len() > ROOM && rows > 1 {
-            rows = (rows as f64 * 0.95 * ROOM as f64 / last.0.len() as f64).max(1.0) as usize;
-            last.0 = build(rows, last.1);
-        }
-        (last.0, rows, last.1)
-    }
-
-    fn data_of(&self, alternatives: &[Vec<Alternatives>], rows: usize, cell: usize) -> Data<'_> {
-        let schema = self.model.schema();
-        let place: HashMap<&str, usize> = self.columns.iter().map(String::as_str).zip(0..).collect();
-        let cut_all = |cells: &[Option<String>]| -> Vec<Option<String>> {
-            cells.iter().map(|text| text.as_ref().map(|text| cut(text, cell))).collect()
-        };
-        let mut usual: Vec<DataUsual> = Vec::new();
-        let mut place_of_usual: HashMap<u64, usize> = HashMap::new();
-        let odd = self.odd.iter().zip(alternatives).take(rows).map(|(row, alternatives)| {
-            let nearest = self.usual.nearest(&row.codes, &row.numbers).filter(|near| near.row != row.row);
-            let u = nearest.map(|near| {
-                *place_of_usual.entry(near.row).or_insert_with(|| {
-                    usual.push(DataUsual { n: near.row, c: cut_all(&near.cells) });
-                    usual.len() - 1
-                })
-            });
-            let reasons = &row.explanation.reasons;
-            let reason = |(reason, alternatives): (&Reason, &Alternatives)| {
-                let kind = self.kind(reason);
-                let mut short = reason.clone();
-                short.saw = cut(&reason.saw, SAW.min(cell));
-                short.similar = reason.similar.as_ref().map(|text| cut(text, SAW.min(cell)));
-                short.expected = reason.expected.as_ref().map(|text| cut(text, SAW.min(cell)));
-                DataReason {
-                    c: place.get(reason.column.as_str()).copied().unwrap_or(0),
-                    h: rounded(reason.share),
-                    k: ReasonKind::ALL.iter().position(|other| *other == kind).unwrap_or(0),
-                    w: short.words(),
-                    x: short.expected,
-                    a: alternatives.iter().map(|(name, p, seen)| (cut(name, SAW.min(cell)), *p, *seen)).collect(),
-                }
-            };
-            DataRow {
-                n: row.row,
-                l: row.line,
-                s: row.scored.score,
-                p: row.scored.p_value,
-                f: self.flags(row),
-                c: cut_all(&row.cells),
-                r: reasons.iter().zip(alternatives).map(reason).collect(),
-                o: rounded((1.0 - reasons.iter().map(|reason| reason.share).sum::<f64>()).max(0.0)),
-                u,
-            }
-        });
-        let rows: Vec<DataRow> = odd.collect();
-        let column = |name: &String| {
-            let kind = schema.columns.iter().find(|column| column.name == *name).map(|column| &column.kind);
-            DataColumn {
-                name: cut(name, CELL),
-                numeric: matches!(kind, Some(Kind::Numeric { .. })),
-                scored: kind.is_some_and(|kind| *kind != Kind::Ignored),
-            }
-        };
-        Data {
-            file: &self.file,
-            key: format!("gnsm {} {} {}", self.model.hash().unwrap_or("-"), self.rows, cut(&self.file, NAME)),
-            columns: self.columns.iter().map(column).collect(),
-            kinds: ReasonKind::ALL.map(ReasonKind::name).to_vec(),
-            rows,
-            usual,
-        }
-    }
-
-    /// For each row and reason that is about a category: what was seen and what is likelier, with probabilities.
-    fn alternatives(&self) -> Vec<Vec<Alternatives>> {
-        let encoder = self.model.encoder();
-        let layout = encoder.layout();
-        let feature_of = |reason: &Reason| -> Option<&Feature> {
-            let is_value = |feature: &&Feature| {
-                let schema = encoder.schema_of(feature);
-                feature.aspect == Aspect::Value
-                    && schema.name == reason.column
-                    && matches!(schema.kind, Kind::Categorical { .. })
-            };
-            encoder.features().iter().find(is_value)
-        };
-        let codes = self.odd.iter().flat_map(|row| row.codes.iter().copied()).collect();
-        let numbers = self.odd.iter().flat_map(|row| row.numbers.iter().copied()).collect();
-        let rows = Encoded::new(self.odd.len(), codes, numbers);
-        let mut asked = vec![false; self.odd.len() * layout.n_cells()];
-        for (at, row) in self.odd.iter().enumerate() {
-            for feature in row.explanation.reasons.iter().filter_map(feature_of) {
-                asked[at * layout.n_cells() + layout.n_numbers() + feature.group] = true;
-            }
-        }
-        let detector = self.model.fitted().detector();
-        let left_out = if self.is_own { detector.expected_left_out(&rows, &asked) } else { None };
-        let expected = left_out.or_else(|| detector.expected(&rows, &asked));
-        let of_reason = |at: usize, row: &OddRow, reason: &Reason| -> Option<Alternatives> {
-            let (Expected { probabilities, seen, .. }, feature) = (expected.as_ref()?, feature_of(reason)?);
-            let places = layout.group(feature.group);
-            let start = at * (layout.width() - layout.n_numbers()) + places.start - layout.n_numbers();
-            let probabilities = probabilities.get(start..start + places.len())?;
-            let own = row.codes[feature.group];
-            let own_p = match probabilities.get(own as usize) {
-                Some(p) => f64::from(*p),
-                None => {
-                    seen.get(at * layout.n_cells() + layout.n_numbers() + feature.group).map_or(0.0, |p| f64::from(*p))
-                }
-            };
-            let mut order: Vec<usize> = (0..probabilities.len()).filter(|code| *code != own as usize).collect();
-            order.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]));
-            let likely = order.into_iter().take(ALTERNATIVES).filter(|code| probabilities[*code] > 0.0);
-            let likely = likely
-                .map(|code| (encoder.code_name(feature, code as u32), rounded(f64::from(probabilities[code])), false));
-            Some([(reason.saw.clone(), rounded(own_p), true)].into_iter().chain(likely).collect())
-        };
-        let of_row = |(at, row): (usize, &OddRow)| {
-            let reasons = row.explanation.reasons.iter();
-            reasons.map(|reason| of_reason(at, row, reason).unwrap_or_default()).collect()
-        };
-        self.odd.iter().enumerate().map(of_row).collect()
-    }
-}
-
-/// Four decimals are enough for a bar, and take less room.
-fn rounded(share: f64) -> f64 {
-    // What is nearly nothing stays more than nothing.
-    if share.abs() >= 1e-3 { (share * 1e4).round() / 1e4 } else { share }
-}
-
-/// JSON that can stand inside a script element: nothing in it can end the element.
-pub(crate) fn block(data: &impl Serialize) -> String {
-    // Maps with keys of text, numbers and texts can always be written.
-    let json = serde_json::to_string(data).unwrap_or_default();
-    json.replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
 }
 
 fn rule_words(rule: Rule) -> String {
@@ -506,5 +336,14 @@ fn rule_words(rule: Rule) -> String {
         Rule::Contamination(part) => format!("p-value at most {part}"),
         Rule::Fdr(part) => format!("false discovery rate {part}"),
         Rule::Threshold(score) => format!("score at least {score}"),
+    }
+}
+
+/// What the rule means for the flags.
+fn rule_meaning(rule: Rule) -> String {
+    match rule {
+        Rule::Contamination(part) => format!("{} of usual rows would be flagged too", percent(part)),
+        Rule::Fdr(part) => format!("at most {} of the flags are expected to be false alarms", percent(part)),
+        Rule::Threshold(_) => String::new(),
     }
 }

@@ -37,9 +37,10 @@ impl Counts {
         Self { codes: vec![0.0; size + 1], numbers: vec![0.0; if has_number { STEPS } else { 0 }] }
     }
 
-    /// What training knew, where the method kept it.
-    fn of_training(model: &Model, feature: &Feature) -> Option<Self> {
-        let Fitted::Cells(cells) = model.fitted() else { return None };
+    /// How the rows fell that were learned from.
+    fn of_training(model: &Model, feature: &Feature) -> Self {
+        // This method knows numbers in finer bins than every model does.
+        let Fitted::Cells(cells) = model.fitted() else { return Self::of_reference(model, feature) };
         let layout = model.encoder().layout();
         let mut counts = Self::new(layout.group(feature.group).len(), feature.number.is_some());
         let group = cells.training_counts(layout.n_numbers() + feature.group);
@@ -55,7 +56,22 @@ impl Counts {
                 counts.spread(*knots, f64::from(*rows));
             }
         }
-        Some(counts)
+        counts
+    }
+
+    fn of_reference(model: &Model, feature: &Feature) -> Self {
+        let (layout, reference) = (model.encoder().layout(), model.reference());
+        let places = layout.group(feature.group);
+        let mut counts = Self::new(places.len(), feature.number.is_some());
+        let codes = &reference.codes()[places.start - layout.n_numbers()..places.end - layout.n_numbers()];
+        for (to, from) in counts.codes.iter_mut().zip(codes.iter().copied().chain([reference.unseen(feature.group)])) {
+            *to = from as f64;
+        }
+        for ([low, high], rows) in feature.number.iter().flat_map(|number| reference.bins(*number)) {
+            let twentieth = (high - low) / 20.0;
+            counts.spread([low, low + twentieth, high - twentieth, high], rows as f64);
+        }
+        counts
     }
 
     /// Spreads the rows of a bin evenly between its knots, below which 0, 5, 95 and 100 % of them lie.
@@ -125,7 +141,7 @@ impl Tally {
         let encoder = model.encoder();
         let of_column = encoder.features().iter().filter(|feature| feature.column == column);
         let chart = |feature: &Feature| {
-            let training = if is_own { None } else { Counts::of_training(model, feature) };
+            let training = (!is_own).then(|| Counts::of_training(model, feature));
             let here = &self.here[feature.group];
             match feature.aspect {
                 Aspect::Repeats => None,

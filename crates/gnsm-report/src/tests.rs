@@ -120,13 +120,9 @@ fn no_text_can_write_the_page() -> Result<()> {
     }
     assert!(html.contains("&#60;script&#62;alert(1)") && html.contains("Cells of more than 300 characters are cut."));
     let data = data(&html);
-    let cells: Vec<&str> = data["rows"]
-        .as_array()
-        .expect("rows")
-        .iter()
-        .flat_map(|row| row["c"].as_array().expect("cells"))
-        .filter_map(Value::as_str)
-        .collect();
+    let texts = data["texts"].as_array().expect("texts").iter();
+    let cells = data["rows"].as_array().expect("rows").iter().flat_map(|row| row["c"].as_array().expect("cells"));
+    let cells: Vec<&str> = cells.chain(texts).filter_map(Value::as_str).collect();
     assert!(HOSTILE.iter().filter(|text| cells.contains(*text)).count() >= 3, "texts come through as they are");
     Ok(())
 }
@@ -168,5 +164,192 @@ fn reasons_have_their_kinds() -> Result<()> {
         let found = reasons.iter().find(|reason| reason.column == column).map(|reason| ReasonKind::of(reason, schema));
         assert_eq!(found, Some(kind), "{line} {reasons:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn drift_comes_first() -> Result<()> {
+    let usual = table(400, &[])?;
+    let model = Model::fit(&usual)?;
+    let html = report(&model, &usual, Rule::Contamination(0.01), usize::MAX)?;
+    assert!(html.contains("No column has moved since the model learned (400 rows here, 400 learned from)."));
+    assert!(!html.contains("class=\"drift"), "nothing is listed");
+
+    let moved: Vec<String> = (0..200).map(|at| format!("<mauve>,round,{},2024-03-02,a\n", 10 + at % 7)).collect();
+    let new = table(0, &moved.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let html = report(&model, &new, Rule::Contamination(0.01), usize::MAX)?;
+    let drift = html.find("since the model learned (200 rows here, 400 learned from).").expect("drift");
+    assert!(drift < html.find("class=\"tiles\"").expect("tiles"), "before all else");
+    let place =
+        data(&html)["columns"].as_array().expect("columns").iter().position(|column| column["name"] == "colour");
+    let link = format!("<a href=\"#column-{}\"><bdi>colour</bdi></a>", place.expect("a column"));
+    assert!(html.contains(&link) && html.contains(&format!("<article id=\"column-{}\">", place.unwrap_or(99))));
+    assert!(html.contains("a new value in all of the rows that have a value"));
+    assert!(!html.contains("no part of the scores"), "nothing was set aside");
+
+    // With what is new in most rows set aside, the page says so, and still draws how the column falls.
+    let mut counter = model.drift();
+    counter.add(&new)?;
+    let compared = counter.report();
+    let mut aside = model.clone();
+    aside.set_aside(&compared);
+    let mut collector = Collector::new(&aside, Rule::Contamination(0.01))?.compared(Some(compared));
+    collector.add(&new)?;
+    let html = collector.finish("new.csv", "m.gnsm").html();
+    assert!(html.contains("what is new there is no part of the scores"));
+    assert!(html.contains("100 % of all rows never seen in training"));
+    let rows = data(&html)["rows"].clone();
+    let reasons = rows.as_array().expect("rows").iter().flat_map(|row| row["r"].as_array().expect("reasons"));
+    assert!(reasons.clone().all(|reason| reason["c"] != place.expect("a column")));
+    let mut collector = Collector::new(&model, Rule::Contamination(0.01))?.compared(None);
+    collector.add(&new)?;
+    assert!(!collector.finish("new.csv", "m.gnsm").html().contains("since the model learned"));
+    Ok(())
+}
+
+/// The bars of the strongest reason of a last row.
+fn bars(html: &str, row: u64) -> Vec<(String, f64, bool)> {
+    let data = data(html);
+    let row = data["rows"].as_array().expect("rows").iter().find(|found| found["n"] == row).expect("the row");
+    let text = |text: &Value| match text.as_u64() {
+        Some(place) => data["texts"][place as usize].as_str().expect("a text").to_owned(),
+        None => text.as_str().expect("a text").to_owned(),
+    };
+    let bar = |bar: &Value| (text(&bar[0]), bar[1].as_f64().expect("a number"), bar[2] == true);
+    row["r"][0]["a"].as_array().expect("bars").iter().map(bar).collect()
+}
+
+#[test]
+fn bars_tell_what_is_likely() -> Result<()> {
+    let usual = table(400, &[])?;
+    let model = Model::fit(&usual)?;
+    let page = |line: &str| report(&model, &table(400, &[line])?, Rule::Contamination(0.01), usize::MAX);
+    let category = bars(&page("red,square,12,2024-03-02,a\n")?, 400);
+    assert!(category[0].0 == "square" && category[0].2 && category[0].1 < 0.1, "{category:?}");
+    assert!(category[1].0 == "round" && !category[1].2 && category[1].1 > 0.9, "{category:?}");
+    let number = bars(&page("red,round,95000,2024-03-02,a\n")?, 400);
+    assert!(number[0].0 == "95000 or further out" && number[0].1 < 0.001, "{number:?}");
+    assert!(number[1].0.contains(" to ") && number[1].1 == 0.9, "{number:?}");
+    let date = bars(&page("red,round,12,1924-03-02,a\n")?, 400);
+    assert!(date[0].2 && date[0].1 < 0.01, "{date:?}");
+    Ok(())
+}
+
+#[test]
+fn every_method_shows_training_beside_the_file() -> Result<()> {
+    let usual = table(400, &[])?;
+    for method in ["cells", "marginals", "ecod"] {
+        let model = Model::builder().method(method).fit(&usual)?;
+        let html = report(&model, &usual, Rule::Contamination(0.01), usize::MAX)?;
+        let card = &html[html.find("<bdi>colour</bdi> <span").expect("a card")..];
+        assert!(card.contains("<td class=\"share\">34 %</td><td class=\"share faint\">34 %</td>"), "{method}: {card}");
+        let card = &html[html.find("<bdi>size</bdi> <span").expect("a card")..];
+        assert!(card[..card.find("</figure>").expect("an end")].contains("class=\"usual\""), "{method}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_thousand_wide_rows_fit() -> Result<()> {
+    let mut text = (0..50).map(|at| format!("column {at}")).collect::<Vec<_>>().join(",") + "\n";
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    for _ in 0..1200 {
+        let cells: Vec<String> =
+            (0..50)
+                .map(|at| {
+                    if at % 2 == 0 { format!("value {}", (draw() * 9.0) as u32) } else { format!("{}", draw() * 100.0) }
+                })
+                .collect();
+        text += &(cells.join(",") + "\n");
+    }
+    let table = read("wide.csv", text)?;
+    let model = Model::fit(&table)?;
+    let mut collector = Collector::new(&model, Rule::Contamination(0.01))?.top(1000);
+    collector.add(&table)?;
+    let html = collector.finish("wide.csv", "m.gnsm").html();
+    assert!(html.len() < 3_000_000, "{}", html.len());
+    assert_eq!(data(&html)["rows"].as_array().map(Vec::len), Some(1000));
+    assert!(!html.contains("characters are cut"));
+    Ok(())
+}
+
+/// A table that was spoiled: other values, other columns, fewer cells.
+fn spoiled(draw: &mut impl FnMut(usize) -> usize) -> String {
+    const CELLS: [&str; 16] = [
+        "red",
+        "blue",
+        "round",
+        "12",
+        "1e308",
+        "-1e-308",
+        "",
+        "NaN",
+        "2024-03-02",
+        "0001-01-01",
+        "</script>",
+        "\u{202e}",
+        "\"a,\"\"b\"",
+        "\"\n\"",
+        "999999999999999999999",
+        "👩\u{200d}👧",
+    ];
+    const NAMES: [&str; 8] = ["colour", "shape", "size", "when", "note", "<b>", "\"x\ny\"", "🦀"];
+    let mut text = String::from("colour,shape,size,when,note");
+    if draw(4) == 0 {
+        text += &format!(",{}", NAMES[5 + draw(3)]);
+    }
+    let columns = text.split(',').count();
+    text.push('\n');
+    for _ in 0..1 + draw(6) {
+        let cells: Vec<&str> = (0..columns).map(|_| CELLS[draw(CELLS.len())]).collect();
+        text += &(cells.join(",") + "\n");
+    }
+    text
+}
+
+/// `make fuzz` runs it with many tables.
+#[test]
+#[ignore = "slow"]
+fn fuzz_tables() -> Result<()> {
+    let inputs = std::env::var("GNSM_FUZZ_TABLES").ok().and_then(|text| text.parse().ok()).unwrap_or(1000_usize);
+    let usual = table(200, &[])?;
+    let models = [Model::fit(&usual)?, Model::builder().method("marginals").fit(&usual)?];
+    let rules = [Rule::Contamination(0.01), Rule::Fdr(0.5), Rule::Threshold(1.0)];
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (models, rules) = (&models, &rules);
+            scope.spawn(move || {
+                let mut state = 7 + thread as u64;
+                let mut draw = |n: usize| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 33) as usize % n
+                };
+                for turn in 0..inputs / threads {
+                    let text = spoiled(&mut draw);
+                    let page = || -> Result<String> {
+                        let table = read("spoiled.csv", text.clone())?;
+                        let mut collector = Collector::new(&models[turn % 2], rules[turn % 3])?;
+                        collector.add(&table)?;
+                        Ok(collector.finish("spoiled.csv", "m.gnsm").html())
+                    };
+                    let html = std::panic::catch_unwind(std::panic::AssertUnwindSafe(page));
+                    let html = html.unwrap_or_else(|_| panic!("{text}"));
+                    if let Ok(html) = html {
+                        assert_eq!(
+                            (html.matches("<script").count(), html.matches("</script").count()),
+                            (2, 2),
+                            "{text}"
+                        );
+                        data(&html);
+                    }
+                }
+            });
+        }
+    });
     Ok(())
 }

@@ -30,6 +30,11 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// The name of a file without its folder.
+pub fn last_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
 /// The first `most` characters of a text, and a mark if there are more.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -66,6 +71,11 @@ mod tests {
         assert_eq!((plural(1, "row"), plural(2000, "row")), ("1 row".into(), "2,000 rows".into()));
         let shares = [0.0, 1e-6, 0.000_25, 0.0012, 0.0567, 0.123, 1.0].map(percent);
         assert_eq!(shares, ["0 %", "under 0.01 %", "0.03 %", "0.1 %", "5.7 %", "12 %", "100 %"]);
+    }
+
+    #[test]
+    fn files_have_names_without_folders() {
+        assert_eq!(["/a/b.csv", "c:\\d\\e.csv", "f.csv", "a/"].map(last_name), ["b.csv", "e.csv", "f.csv", "a/"]);
     }
 
     #[test]

@@ -47,7 +47,7 @@
 
   const short = number => String(Number(number.toPrecision(3)));
 
-  // A form for one row, made from what the model knows of its columns. It begins with values that each column has.
+  // A form for one row, made from what the model knows of its columns. It begins with the most common values.
   async function form() {
     columns = (await (await ask(at(""))).json()).columns.filter(column => column.kind !== "ignored");
     const fields = columns.map((column, i) => {
@@ -59,7 +59,7 @@
       if (list && list.length <= 50) {
         field = make("select");
         field.append(make("option", "", ""), ...list.map(name => make("option", "", name)));
-        field.value = list[0];
+        field.value = column.common ?? "";
       } else {
         field = make("input");
         field.autocomplete = "off";
@@ -68,7 +68,7 @@
           options.id = "list-" + i;
           options.append(...list.map(name => { const option = make("option"); option.value = name; return option; }));
           field.setAttribute("list", options.id);
-          field.value = list[0];
+          field.value = column.common ?? "";
           label.append(options);
         }
         if (column.usual) {

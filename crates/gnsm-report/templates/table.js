@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { rows, columns, kinds, usual } = data;
+  const { rows, columns, kinds, usual, texts } = data;
   const PAGE = 100;
   const WIDE = 15;
   const STEPS = [0.02, 0.08, 0.2, 0.4, 0.6];
@@ -35,6 +35,12 @@
     return node;
   }
   const value = (tag, text, style) => put(make(tag, style), text === null ? "–" : text);
+  // A sentence of ours reads from left to right, whatever is quoted in it.
+  const sentence = text => {
+    const node = value("bdi", text);
+    node.dir = "ltr";
+    return node;
+  };
   function rectangle(style, width) {
     const node = document.createElementNS("http://www.w3.org/2000/svg", "rect");
     node.setAttribute("class", style);
@@ -56,6 +62,8 @@
     if (n < 0.01) return "under 0.01 %";
     return (n >= 9.95 ? n.toFixed(0) : n >= 0.095 ? n.toFixed(1) : n.toFixed(2)) + " %";
   }
+  // What the table never has may still occur.
+  const probability = p => p < 0.0001 ? "under 0.01 %" : p > 0.9995 ? "over 99.9 %" : percent(p);
   const short = n => n === null ? "–" : Math.abs(n) >= 1e-4 || n === 0 ? String(Number(n.toPrecision(3))) : n.toExponential(1);
   const score = n => n === null ? "–" : n.toFixed(2);
   const count = n => n.toLocaleString("en-US");
@@ -83,7 +91,16 @@
   $("order").value = columns.length > WIDE ? "odd" : "file";
   let order = columns.length > WIDE ? byWeight : inFile;
 
+  // A text that occurs more than once is the number of its place among the texts.
+  const text = item => typeof item === "number" ? texts[item] : item;
+  for (const row of usual) row.c = row.c.map(text);
   for (const row of rows) {
+    row.c = row.c.map(text);
+    for (const reason of row.r) {
+      reason.w = text(reason.w);
+      reason.x = text(reason.x);
+      for (const other of reason.a) other[0] = text(other[0]);
+    }
     row.parts = new Map(row.r.map(reason => [reason.c, reason]));
     row.texts = () => row.hay ??= row.c.map(c => c ?? "").concat(row.r.map(r => columns[r.c].name + " " + r.w)).join("\n").toLowerCase();
   }
@@ -167,6 +184,7 @@
     button.addEventListener("focus", () => move(place, false));
     const first = make("td");
     first.append(button);
+    if (row.f) first.append(make("mark", "", "flagged"));
     const mark = make("select");
     mark.setAttribute("aria-label", "Mark of row " + row.n);
     for (const name of ["", "odd", "fine", "unsure"]) {
@@ -180,8 +198,8 @@
     marked.append(mark);
     const why = make("td", "why");
     if (row.r.length > 0) {
-      why.append(value("b", columns[row.r[0].c].name, "value"), " ", value("bdi", row.r[0].w));
-      if (row.r.length > 1 && row.r[1].h >= STEPS[1]) why.append("; ", value("b", columns[row.r[1].c].name, "value"), " ", value("bdi", row.r[1].w));
+      why.append(value("b", columns[row.r[0].c].name, "value"), " ", sentence(row.r[0].w));
+      if (row.r.length > 1 && row.r[1].h >= STEPS[1]) why.append("; ", value("b", columns[row.r[1].c].name, "value"), " ", sentence(row.r[1].w));
     } else {
       why.append(make("span", "faint", "no single cell"));
     }
@@ -199,42 +217,47 @@
     return tr;
   }
 
+  // A reason in words, and how likely each value is as bars.
+  function because(reason) {
+    const item = make("li");
+    item.append(value("b", columns[reason.c].name, "value"), " ", sentence(reason.w));
+    item.append(make("span", "faint kind", percent(reason.h) + " of the score · " + kinds[reason.k]));
+    if (reason.a.length === 0) return item;
+    const table = make("table", "bars");
+    const body = make("tbody");
+    const add = (th, share, style) => {
+      const tr = make("tr");
+      th.scope = "row";
+      const middle = make("td");
+      middle.append(bar(share, style));
+      tr.append(th, middle, make("td", "share", probability(share)));
+      body.append(tr);
+    };
+    let rest = 1;
+    for (const [name, p, seen] of reason.a) {
+      add(value("th", (seen ? "here: " : "") + name, seen ? "name seen" : "name"), p, seen ? "seen" : "here");
+      rest -= p;
+    }
+    if (rest > 0.0005) add(make("th", "name faint", "anything else"), rest, "here");
+    table.append(make("caption", "hidden", "How likely each value of " + columns[reason.c].name + " is, given the rest of the row"), body);
+    item.append(table);
+    return item;
+  }
+
   function details(row) {
     const box = make("div", "inside");
     const where = row.l > 0 ? ", line " + count(row.l) + " of the file" : "";
     box.append(make("h3", "", "Row " + count(row.n) + where + ": score " + score(row.s) + ", p-value " + short(row.p) + (row.f ? ", flagged" : "")));
     const list = make("ol", "reasons");
-    for (const reason of row.r) {
-      const item = make("li");
-      item.append(value("b", columns[reason.c].name, "value"), " ", value("bdi", reason.w), make("span", "faint", " · " + kinds[reason.k]));
-      const table = make("table", "bars");
-      const body = make("tbody");
-      const add = (name, share, style, isValue) => {
-        const tr = make("tr");
-        const th = isValue ? value("th", name, "name") : make("th", "name faint", name);
-        th.scope = "row";
-        const middle = make("td");
-        middle.append(bar(share, style));
-        tr.append(th, middle, make("td", "share", percent(share)));
-        body.append(tr);
-      };
-      add("part of the score", reason.h, "seen", false);
-      if (reason.a.length > 0) {
-        let rest = 1;
-        for (const [name, p, seen] of reason.a) {
-          add((seen ? "here: " : "") + name, p, seen ? "seen" : "here", true);
-          rest -= p;
-        }
-        if (rest > 0.0005) add("anything else", rest, "here", false);
-      }
-      table.append(body);
-      item.append(table);
-      list.append(item);
-    }
+    for (const reason of row.r) list.append(because(reason));
     if (row.r.length === 0) box.append(make("p", "", "No single cell is odd by itself: the row as a whole is."));
     else if (row.o > 0.005) list.append(make("li", "faint", "everything else: " + percent(row.o) + " of the score"));
+    if (row.r.some(reason => reason.a.length > 0)) {
+      box.append(make("p", "small faint", "Bars show how likely each value is, given the rest of the row."));
+    }
     box.append(list);
     const near = row.u === null ? null : usual[row.u];
+    box.append(make("h4", "", near ? "Beside the usual row that is nearest" : "The whole row"));
     const table = make("table", "compare");
     const top = make("tr");
     const names = ["column", "this row"].concat(near ? ["nearest usual row (" + count(near.n) + ")"] : [], ["expected"]);
@@ -258,7 +281,12 @@
       tbody.append(tr);
     }
     table.append(thead, tbody);
-    box.append(table);
+    const scroll = make("div", "scroll");
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", "All cells of row " + row.n);
+    scroll.append(table);
+    box.append(scroll);
     const tr = make("tr", "details");
     const td = make("td");
     td.colSpan = 5 + order.length;

@@ -61,10 +61,7 @@ pub fn judge(served: &Served, body: Body, question: Question) -> Result<Judged, 
     // One row is too few to tell what is new in most.
     let report = (question.set_aside && table.n_rows() > 1).then(|| drift.report());
     let report = report.filter(DriftReport::sets_aside);
-    let mut model = Cow::Borrowed(model);
-    if let Some(report) = &report {
-        model.to_mut().set_aside(report);
-    }
+    let model = without(model, report.as_ref());
     let mut verdicts = score(&model, table, question.reasons).map_err(Problem::unfit)?;
     let flagged = flag(&mut verdicts, question.rule)?;
     served.recent.add(&served.model, &drift, flagged).map_err(Problem::unfit)?;
@@ -77,6 +74,15 @@ pub fn judge(served: &Served, body: Body, question: Question) -> Result<Judged, 
     }
     let aside = report.iter().flat_map(|report| &report.columns).filter(|column| column.set_aside);
     Ok(Judged { rows, set_aside: aside.map(|column| column.column.clone()).collect(), flagged, bad })
+}
+
+/// The model without what is new in most rows.
+pub fn without<'m>(model: &'m Model, report: Option<&DriftReport>) -> Cow<'m, Model> {
+    let mut model = Cow::Borrowed(model);
+    if let Some(report) = report.filter(|report| report.sets_aside()) {
+        model.to_mut().set_aside(report);
+    }
+    model
 }
 
 /// Whether the rows can be of the model's table.

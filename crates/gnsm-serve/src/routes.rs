@@ -19,7 +19,7 @@ use crate::about;
 use crate::app::App;
 use crate::drifts::Drifts;
 use crate::guard::guard;
-use crate::judge::{Question, check, judge};
+use crate::judge::{Question, check, judge, without};
 use crate::media::Media;
 use crate::problem::Problem;
 use crate::repairs::Repairs;
@@ -157,7 +157,7 @@ async fn answer_scores(
 ) -> Result<Response, Problem> {
     let (rule, to) = (wishes.rule()?, Media::of_answer(&headers)?);
     let sent = app.receive(name, &headers, body).await?;
-    let all = Arc::clone(&app);
+    let (all, is_small) = (Arc::clone(&app), sent.is_small());
     let work = move || {
         let model = &sent.served.model;
         let reasons = wishes.explain.unwrap_or(reasons).min(model.encoder().features().len());
@@ -166,7 +166,7 @@ async fn answer_scores(
         all.metrics.rows(&sent.name, judged.rows.len() as u64 - judged.bad, judged.flagged, judged.bad);
         respond(to, &Scores::new(&sent.name, model.hash(), &judged, reasons))
     };
-    app.compute(work).await
+    if is_small { app.compute_here(work) } else { app.compute(work).await }
 }
 
 /// Find cells that are near certainly wrong, and what belongs there.
@@ -226,13 +226,18 @@ pub async fn report(
     headers: HeaderMap,
     body: HttpBody,
 ) -> Result<Response, Problem> {
-    let rule = wishes(asked)?.rule()?;
+    let asked = wishes(asked)?;
+    let rule = asked.rule()?;
     let sent = app.receive(name, &headers, body).await?;
     let work = move || {
         let (model, body) = (&sent.served.model, sent.read()?);
         let table = body.table()?;
         check(model, table)?;
-        let mut collector = Collector::new(model, rule).map_err(Problem::unfit)?;
+        let mut drift = model.drift();
+        drift.add(table).map_err(Problem::unfit)?;
+        let drift = asked.drift.unwrap_or(true).then(|| drift.report());
+        let model = &without(model, drift.as_ref());
+        let mut collector = Collector::new(model, rule).map_err(Problem::unfit)?.compared(drift);
         collector.add(table).map_err(Problem::unfit)?;
         collector.leave_out(body.bad.len() as u64);
         let html = collector.finish("rows that were sent", &sent.name).html();

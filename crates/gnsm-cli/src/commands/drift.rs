@@ -97,6 +97,14 @@ pub fn note_set_aside(console: Console, report: &DriftReport) {
     }
 }
 
+/// Says why nothing was set aside that should be.
+pub fn note_read_once(console: Console, report: &DriftReport) {
+    if report.sets_aside() {
+        console
+            .note("standard input is read once, so nothing was set aside; score a file to leave it out of the scores");
+    }
+}
+
 fn page(report: &DriftReport) -> String {
     let n_moved = report.moved().count() as u64;
     let mut page = format!(

@@ -10,7 +10,7 @@ use gnsm_report::{Collector, Report};
 use serde_json::json;
 
 use super::{
-    Outcome, create_file, flagged_text, note_columns, note_reading, open_table, refuse_same_file, shown,
+    Outcome, create_file, drift, flagged_text, note_columns, note_reading, open_table, refuse_same_file, shown,
     warn_of_small_contamination,
 };
 use crate::arguments::ReportArguments;
@@ -28,11 +28,24 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
     let read: Vec<&Path> = arguments.files.iter().chain([&arguments.model]).map(AsRef::as_ref).collect();
     refuse_same_file(&arguments.output, &read)?;
     let page = create_file(&arguments.output)?;
-    let model = Model::load(&arguments.model)?;
+    let mut model = Model::load(&arguments.model)?;
     warn_of_small_contamination(console, model.calibration(), rule, "row");
-    let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
+    let options = arguments.read.options(Some(model.schema().missing.clone()));
+    let mut reader = open_table(&arguments.files, &options)?;
     interrupt::stop_soon()?;
+    let mut compared = None;
+    if !arguments.no_drift && drift::is_read_twice(&arguments.files) {
+        let Some(report) = drift::compare(&model, &arguments.files, &options)? else { return Ok(Outcome::Interrupted) };
+        drift::note(console, &report);
+        drift::note_set_aside(console, &report);
+        model.set_aside(&report);
+        compared = Some(report);
+    }
+    let is_compared_on_the_way = !arguments.no_drift && compared.is_none();
     let mut collector = Collector::new(&model, rule)?;
+    if !is_compared_on_the_way {
+        collector = collector.compared(compared);
+    }
     if let Some(top) = arguments.top {
         collector = collector.top(top as usize);
     }
@@ -53,7 +66,12 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
     drop(counter);
     note_reading(console, &reader);
     let Some(file) = file else { bail!("{}: holds no rows; give a file with rows", shown(&arguments.files)) };
-    let report = collector.finish(&file, &arguments.model.display().to_string());
+    let name = if reader.parts().len() > 1 { shown(&arguments.files) } else { file };
+    let report = collector.finish(&name, &arguments.model.display().to_string());
+    if let Some(drift) = report.drift().filter(|_| is_compared_on_the_way) {
+        drift::note(console, drift);
+        drift::note_read_once(console, drift);
+    }
     write_page(console, page, &arguments.output, &report)?;
     if arguments.json {
         print_json(&json!({
@@ -63,6 +81,7 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
             "rule": rule,
             "output": arguments.output.display().to_string(),
             "model": model.hash(),
+            "drift": report.drift(),
         }))?;
     } else {
         console.note(flagged_text(rule, report.flagged(), report.rows()));

@@ -93,11 +93,7 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
     note_empty_discovery(console, rule, flagged, rows, lowest);
     if let Some(report) = on_the_way.map(|drift| drift.report()) {
         drift::note(console, &report);
-        if report.sets_aside() {
-            console.note(
-                "standard input is read once, so nothing was set aside; score a file to leave it out of the scores",
-            );
-        }
+        drift::note_read_once(console, &report);
         compared = Some(report);
     }
     if !overlooked.is_empty() {

@@ -93,6 +93,33 @@ fn a_column_of_new_values_is_reported_once_and_flags_nothing() {
 }
 
 #[test]
+fn a_report_sets_aside_what_score_does() {
+    let folder = with_orders();
+    folder.write("new.csv", orders(0..600, "T"));
+    let scores = folder.run(&["score", "m.gnsm", "new.csv"]).succeeded();
+    let run = folder.run(&["report", "m.gnsm", "new.csv", "-o", "a.html", "--json"]).succeeded();
+    let summary = json(&run.stdout);
+    assert_eq!(summary["flagged"].as_u64(), Some(flags(&scores.stdout) as u64), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("set aside: what is new in more than half of the rows in `supplier`"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(summary["drift"]["columns"][2]["set_aside"], true);
+    let page = folder.text("a.html");
+    assert!(
+        page.contains("a new value in all of the rows") && page.contains("no part of the scores"),
+        "drift is on it"
+    );
+    let all = folder.run(&["report", "m.gnsm", "new.csv", "-o", "b.html", "--no-drift", "--json"]).succeeded();
+    let all = json(&all.stdout);
+    assert!(all["flagged"].as_u64() > Some(100) && all["drift"].is_null(), "{all}");
+    let piped = folder.run_with_input(&["report", "m.gnsm", "-", "-o", "c.html"], &folder.read("new.csv")).succeeded();
+    assert!(piped.stderr.contains("warning: supplier: ") && piped.stderr.contains("is read once"), "{}", piped.stderr);
+    assert!(folder.text("c.html").contains("a new value in all of the rows"));
+}
+
+#[test]
 fn drift_is_shown_for_people_and_machines() {
     let folder = with_orders();
     folder.write("new.csv", orders(0..600, "T").replace("France", "").replace(",1", ",91"));

@@ -214,7 +214,7 @@ impl Encoder {
     }
 
     /// Whether a feature is set aside.
-    pub(crate) fn sets_aside(&self) -> bool {
+    pub fn sets_aside(&self) -> bool {
         self.aside.contains(&true)
     }
 
@@ -307,7 +307,7 @@ impl Encoder {
     }
 
     /// Encodes all rows of a batch, with what is set aside.
-    pub(crate) fn encode_everything(&self, table: &Table) -> Result<Encoded> {
+    pub fn encode_everything(&self, table: &Table) -> Result<Encoded> {
         self.encode_rows(table, false)
     }
 

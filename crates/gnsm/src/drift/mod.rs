@@ -39,7 +39,7 @@ mod report;
 mod statistics;
 
 pub use counter::{DriftCounter, DriftCounts};
-pub(crate) use reference::Reference;
+pub use reference::Reference;
 pub use report::{Change, ColumnDrift, DriftReport};
 
 #[cfg(test)]

@@ -59,6 +59,24 @@ impl Reference {
         &self.spans
     }
 
+    /// The rows of each place of all groups.
+    pub fn codes(&self) -> &[u64] {
+        &self.counts.codes
+    }
+
+    /// The rows with a value that no place stands for, by group.
+    pub fn unseen(&self, group: usize) -> u64 {
+        self.counts.unseen[group].iter().sum()
+    }
+
+    /// The ends of each bin of a number, and its rows.
+    pub fn bins(&self, number: usize) -> impl Iterator<Item = ([f32; 2], u64)> {
+        let [first, last] = self.ends[number];
+        let edges = &self.edges[number];
+        let ends = [first].into_iter().chain(edges.iter().copied()).zip(edges.iter().copied().chain([last]));
+        ends.map(|(low, high)| [low, high]).zip(self.counts.bins[number].iter().copied())
+    }
+
     pub(super) fn learned<'a>(&'a self, encoder: &'a Encoder) -> Learned<'a> {
         Learned { encoder, edges: &self.edges, ends: &self.ends, spans: &self.spans }
     }

@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::columns::Encoded;
-use crate::drift::{DriftCounter, DriftCounts, DriftReport};
+use crate::drift::{DriftCounter, DriftCounts, DriftReport, Reference};
 use crate::error::{Error, Result};
 
 impl Model {
@@ -15,6 +15,12 @@ impl Model {
     pub fn drift_from(&self, counts: DriftCounts) -> Result<DriftCounter<'_>> {
         DriftCounter::from_counts(&self.encoder, &self.reference, counts)
             .ok_or_else(|| Error::config("counts", "are of a model with other columns; start with new ones"))
+    }
+
+    /// How the rows fell that were learned from.
+    #[doc(hidden)]
+    pub fn reference(&self) -> &Reference {
+        &self.reference
     }
 
     /// Sets aside what is new in most rows, as the report says, and takes back what was set aside before.

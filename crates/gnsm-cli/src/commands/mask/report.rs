@@ -48,8 +48,7 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
                 facts.push((title, value.map_or("–".into(), |value| format!("{value:.3}"))));
             }
         }
-        let is_flagged = scores.columns().any(|column| column == "anomaly")
-            && scores.number(name, "anomaly")?.is_some_and(|flag| flag > 0.0);
+        let is_flagged = is_flagged(&scores, name)?;
         let panels = panels(arguments, name, &mut classes);
         let mut complete = true;
         let panels = panels.into_iter().map(|(title, picture)| match picture {
@@ -64,9 +63,11 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
         cards.push(Card { name, is_flagged, facts, panels: panels.collect() });
     }
     let shown = cards.len();
+    let flags = ranked.iter().map(|(name, _)| is_flagged(&scores, name)).collect::<gnsm::Result<Vec<bool>>>()?;
     let page = MaskReport {
         scores: &arguments.scores.display().to_string(),
         images: ranked.len(),
+        flagged: has_flags(&scores).then(|| flags.iter().filter(|flag| **flag).count()),
         cards,
         classes,
         void: arguments.void.0,
@@ -78,6 +79,14 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
     console.note(format_args!("wrote {} ({}) with {shown_text}", path.display(), bytes(size)));
     failures.finish(shown, "the page says so in their places")?;
     Ok(Outcome::Done)
+}
+
+fn has_flags(scores: &ImageTable) -> bool {
+    scores.columns().any(|column| column == "anomaly")
+}
+
+fn is_flagged(scores: &ImageTable, name: &str) -> gnsm::Result<bool> {
+    Ok(has_flags(scores) && scores.number(name, "anomaly")?.is_some_and(|flag| flag > 0.0))
 }
 
 /// The pictures of an image as PNG files, or why there is none.
