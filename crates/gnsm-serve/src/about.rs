@@ -7,7 +7,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gnsm::Kind;
+use gnsm::internals::columns::{Aspect, Feature};
+use gnsm::{Kind, Model};
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
@@ -48,7 +49,7 @@ pub async fn model(State(app): Shared, Path(name): Path<String>) -> Result<Json<
     let served = app.served(&name)?;
     let model = &served.model;
     let calibration = model.calibration();
-    let columns: Vec<Value> = model.schema().columns.iter().map(column).collect();
+    let columns: Vec<Value> = model.schema().columns.iter().map(|schema| column(model, schema)).collect();
     Ok(Json(json!({
         "name": name,
         "hash": model.hash(),
@@ -64,11 +65,23 @@ pub async fn model(State(app): Shared, Path(name): Path<String>) -> Result<Json<
     })))
 }
 
-fn column(column: &gnsm::ColumnSchema) -> Value {
+/// The most common category of a column.
+fn common<'a>(model: &Model, column: &gnsm::ColumnSchema, categories: &'a [String]) -> Option<&'a String> {
+    let (encoder, codes) = (model.encoder(), model.reference().codes());
+    let is_value =
+        |feature: &&Feature| feature.aspect == Aspect::Value && encoder.schema_of(feature).name == column.name;
+    let group = encoder.features().iter().find(is_value)?.group;
+    let start = encoder.layout().group(group).start - encoder.layout().n_numbers();
+    let counted = categories.iter().zip(codes.get(start..)?);
+    counted.max_by_key(|(_, rows)| **rows).map(|(name, _)| name)
+}
+
+fn column(model: &Model, column: &gnsm::ColumnSchema) -> Value {
     let mut value = json!({ "name": column.name, "kind": column.kind.name(), "reason": column.reason });
     match &column.kind {
         Kind::Categorical { categories, .. } => {
             value["categories"] = categories.iter().take(MOST_CATEGORIES).cloned().collect();
+            value["common"] = common(model, column, categories).cloned().into();
         }
         // A shape, such as `A-99999`, is a text of that shape.
         Kind::Identifier { shapes, .. } => value["shape"] = shapes.first().cloned().into(),

@@ -20,6 +20,15 @@ use crate::metrics::Metrics;
 use crate::models::{Models, Served};
 use crate::problem::Problem;
 
+/// Bytes of a body with a few rows at the most. They are judged in less time than another thread takes to wake up.
+const SMALL: usize = 4096;
+
+thread_local! {
+    /// A pool that is this thread alone: what runs on it never waits for other threads, which may be at work for long.
+    static ALONE: Option<rayon::ThreadPool> =
+        rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok();
+}
+
 /// What all requests share.
 #[derive(Debug)]
 pub struct App {
@@ -36,6 +45,8 @@ pub struct App {
     pub permits: Arc<Semaphore>,
     /// One for each byte that bodies may have together.
     pub room: Arc<Semaphore>,
+    /// Where many rows are judged.
+    pub threads: rayon::ThreadPool,
 }
 
 /// A request for a model to look at rows, with its body taken in.
@@ -53,12 +64,23 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// Whether it holds a few rows at the most.
+    pub fn is_small(&self) -> bool {
+        self.bytes.len() <= SMALL
+    }
+
     /// The rows.
     pub fn read(&self) -> Result<Body, Problem> {
         let schema = self.served.model.schema();
         let used = |name: &str| schema.used().any(|column| column.name == name);
         Body::read(&self.bytes, self.media, Wanted { most: self.most, used: &used, missing: &schema.missing })
     }
+}
+
+/// What is said after a panic.
+fn defect() -> Problem {
+    log("error", "panic", json!({}));
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "this is a defect of gnsm; please report it")
 }
 
 impl App {
@@ -114,16 +136,25 @@ impl App {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, problem)
     }
 
+    fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let full = |_| Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests at a time; ask again later");
+        Arc::clone(&self.permits).try_acquire_owned().map_err(full)
+    }
+
+    /// Runs `work` on this thread, for a body of so few rows that to hand it over would take longer.
+    pub fn compute_here(&self, work: impl FnOnce() -> Result<Response, Problem>) -> Result<Response, Problem> {
+        let _permit = self.permit()?;
+        ALONE.with(|_| catch_unwind(AssertUnwindSafe(work))).unwrap_or_else(|_| Err(defect()))
+    }
+
     /// Runs `work` on the threads of the library, if not too much else is running.
     pub async fn compute(
         &self,
         work: impl FnOnce() -> Result<Response, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
-        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests at a time; ask again later"));
-        };
+        let permit = self.permit()?;
         let (send, receive) = oneshot::channel();
-        rayon::spawn(move || {
+        self.threads.spawn(move || {
             // Nobody waits for the answer any more if the client has gone.
             if !send.is_closed() {
                 // No input is known to panic. Should one, its sender alone is to know.
@@ -133,10 +164,7 @@ impl App {
         });
         match timeout(self.limits.time, receive).await {
             Ok(Ok(Ok(done))) => done,
-            Ok(_) => {
-                log("error", "panic", json!({}));
-                Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "this is a defect of gnsm; please report it"))
-            }
+            Ok(_) => Err(defect()),
             Err(_) => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the answer takes too long; send fewer rows")),
         }
     }

@@ -18,13 +18,14 @@ pub struct Metrics(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    requests: BTreeMap<(String, u16), u64>,
-    seconds: BTreeMap<String, Times>,
+    routes: BTreeMap<String, Route>,
     models: BTreeMap<String, Rows>,
 }
 
+/// The requests of a route.
 #[derive(Debug, Default)]
-struct Times {
+struct Route {
+    by_status: BTreeMap<u16, u64>,
     bins: [u64; SECONDS.len()],
     count: u64,
     sum: f64,
@@ -70,16 +71,13 @@ impl Metrics {
     /// A request was answered.
     pub fn request(&self, route: &str, status: u16, seconds: f64) {
         self.change(|counts| {
-            match counts.requests.get_mut(&(route.to_owned(), status)) {
-                Some(count) => *count += 1,
-                None => drop(counts.requests.insert((route.to_owned(), status), 1)),
-            }
-            let times = counts.seconds.entry(route.to_owned()).or_default();
-            for (bin, limit) in times.bins.iter_mut().zip(SECONDS) {
+            let route = counts.routes.entry(route.to_owned()).or_default();
+            *route.by_status.entry(status).or_default() += 1;
+            for (bin, limit) in route.bins.iter_mut().zip(SECONDS) {
                 *bin += u64::from(seconds <= limit);
             }
-            times.count += 1;
-            times.sum += seconds;
+            route.count += 1;
+            route.sum += seconds;
         });
     }
 
@@ -104,11 +102,13 @@ impl Metrics {
         let mut text = String::from(
             "# HELP gnsm_requests_total Requests by route and status.\n# TYPE gnsm_requests_total counter\n",
         );
-        for ((route, status), count) in &counts.requests {
-            let _ = writeln!(text, "gnsm_requests_total{{route=\"{}\",status=\"{status}\"}} {count}", quoted(route));
+        for (name, route) in &counts.routes {
+            for (status, count) in &route.by_status {
+                let _ = writeln!(text, "gnsm_requests_total{{route=\"{}\",status=\"{status}\"}} {count}", quoted(name));
+            }
         }
         text += "# HELP gnsm_request_seconds Seconds from a request to its answer.\n# TYPE gnsm_request_seconds histogram\n";
-        for (route, times) in &counts.seconds {
+        for (route, times) in &counts.routes {
             let route = quoted(route);
             for (count, limit) in times.bins.iter().zip(SECONDS) {
                 let _ = writeln!(text, "gnsm_request_seconds_bucket{{route=\"{route}\",le=\"{limit}\"}} {count}");

@@ -83,6 +83,7 @@ impl Server {
             stopping: AtomicBool::new(false),
             permits: permits(settings.limits.concurrency),
             room: permits(settings.limits.bodies.max(settings.limits.body)),
+            threads: rayon::ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build()?,
         };
         Ok(Self { listener, address, app: Arc::new(app), watch: settings.watch })
     }

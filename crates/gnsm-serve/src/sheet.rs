@@ -52,7 +52,8 @@ impl Sheet {
         text
     }
 
-    fn arrow(self) -> Result<Vec<u8>, ArrowError> {
+    /// As an Arrow stream.
+    pub fn arrow(self) -> Result<Vec<u8>, ArrowError> {
         let field = |(name, cells): &(String, Cells)| Field::new(name, cells.data_type(), true);
         let schema = Arc::new(Schema::new(self.0.iter().map(field).collect::<Vec<_>>()));
         let columns = self.0.into_iter().map(|(_, cells)| cells.array()).collect();

@@ -422,6 +422,7 @@ fn what_there_is_is_described() {
     assert_eq!((&models["models"][0]["name"], &models["models"][0]["columns"]), (&json!("m"), &json!(3)));
     let model: Value = serde_json::from_str(&server.get("/v1/models/m").1).expect("json");
     assert_eq!(model["columns"][0]["categories"], json!(["blue", "green", "red"]));
+    assert_eq!(model["columns"][1]["common"], "square");
     assert!(model["columns"][2]["usual"][1].is_f64() && model["calibration"]["rows"] == 300, "{model}");
     let document: Value = serde_json::from_str(&server.get("/openapi.json").1).expect("json");
     for path in ["/v1/models", "/v1/models/{name}", "/health", "/ready", "/metrics"] {

@@ -1,6 +1,7 @@
 //! Bodies with bad rows, and bodies that are none.
 
 use super::*;
+use crate::sheet::{Cells, Sheet};
 
 fn try_read(bytes: &[u8], media: Media, most: usize) -> Result<Body, Problem> {
     let wanted = Wanted { most, used: &|name| name == "a", missing: &[] };
@@ -90,40 +91,100 @@ fn many_keys_take_little_room() {
     assert_eq!(table.columns[0].values.text(1399).as_deref(), Some("1399"));
 }
 
-/// Bodies that were spoiled at random: none makes the reader panic, and every row is either read or told.
-#[test]
-fn every_row_is_read_or_told() {
-    let mut state = 1_u64;
-    let mut draw = |n: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % n
-    };
-    let csv = b"a,b,c\n1,\"x, y\",3\n4,\"5\n6\",7\n\n8,9,10\n\"11\",12,13\n";
-    let json = b"[{\"a\": 1, \"b\": \"x\"}, {\"a\": null},\n{\"b\": [1, {\"c\": 2}]}, {\"a\": \"y\\\"z\", \"b\": 1e5}]";
-    let lines = b"{\"a\": 1}\n{\"a\": \"x\"}\n\n{\"b\": {}}\n{\"a\": 2.5e3}\n";
-    let seeds: [(Media, &[u8]); 3] = [(Media::Csv, csv), (Media::Json, json), (Media::Lines, lines)];
-    let marks = b"\",\n\r{}[]:;\t|\\0e-\xff\x00a ";
-    let (mut read, mut told) = (0, 0);
-    for round in 0..20_000 {
-        let (media, seed) = seeds[round % 3];
-        let mut bytes = seed.to_vec();
-        for _ in 0..=draw(4) {
-            let (at, mark) = (draw(bytes.len()), marks[draw(marks.len())]);
-            match draw(4) {
+/// Spoils bodies, in the same way each time.
+struct Spoiler {
+    state: u64,
+    seeds: Vec<(Media, Vec<u8>)>,
+}
+
+impl Spoiler {
+    fn new(state: u64) -> Self {
+        let csv = b"a,b,c\n1,\"x, y\",3\n4,\"5\n6\",7\n\n8,9,10\n\"11\",12,13\n";
+        let json =
+            b"[{\"a\": 1, \"b\": \"x\"}, {\"a\": null},\n{\"b\": [1, {\"c\": 2}]}, {\"a\": \"y\\\"z\", \"b\": 1e5}]";
+        let lines = b"{\"a\": 1}\n{\"a\": \"x\"}\n\n{\"b\": {}}\n{\"a\": 2.5e3}\n";
+        let text = |cells: [&str; 3]| Cells::Text(cells.map(|cell| Some(cell.to_owned())).into());
+        let sheet = Sheet::default()
+            .column("a", Cells::Number(vec![Some(1.0), None, Some(2.5)]))
+            .column("b", text(["x", "", "y"]))
+            .column("c", Cells::Count(vec![Some(1), Some(u64::MAX), None]));
+        let arrow = sheet.arrow().expect("a stream");
+        let seeds = vec![
+            (Media::Csv, csv.to_vec()),
+            (Media::Json, json.to_vec()),
+            (Media::Lines, lines.to_vec()),
+            (Media::Arrow, arrow),
+        ];
+        Self { state, seeds }
+    }
+
+    fn draw(&mut self, n: usize) -> usize {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) as usize % n
+    }
+
+    /// A body of the kind whose turn it is, with a few places spoiled.
+    fn body(&mut self, turn: usize) -> (Media, Vec<u8>) {
+        const MARKS: &[u8] = b"\",\n\r{}[]:;\t|\\0e-\xff\x00a ";
+        let (media, mut bytes) = self.seeds[turn % self.seeds.len()].clone();
+        for _ in 0..=self.draw(4) {
+            let (at, mark) = (self.draw(bytes.len()), MARKS[self.draw(MARKS.len())]);
+            match self.draw(7) {
                 0 => bytes[at] = mark,
                 1 => bytes.insert(at, mark),
                 2 => drop(bytes.remove(at)),
+                3 => bytes[at] = self.draw(256) as u8,
+                4 => bytes[at] ^= 1 << self.draw(8),
+                5 => bytes.truncate(at),
                 _ => bytes.extend_from_within(at..(at + 9).min(bytes.len())),
             }
+            if bytes.is_empty() {
+                bytes.push(mark);
+            }
         }
-        let Ok(body) = try_read(&bytes, media, 100) else { continue };
-        let mut numbers: Vec<u64> = body.rows.iter().copied().chain(body.bad.iter().map(|(row, _)| *row)).collect();
-        numbers.sort_unstable();
-        let text = String::from_utf8_lossy(&bytes);
-        assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{text}: {body:?}");
-        assert_eq!(body.rows.len(), body.table.as_ref().map_or(0, Table::n_rows), "{text}");
-        read += body.rows.len();
-        told += body.bad.len();
+        (media, bytes)
     }
-    assert!(read > 20_000 && told > 1000, "{read} read, {told} told");
+}
+
+/// Reads a body that was spoiled: every row is either read or told. Gives how many were.
+fn check_spoiled(media: Media, bytes: &[u8]) -> [usize; 2] {
+    let Ok(body) = try_read(bytes, media, 100) else { return [0, 0] };
+    let mut numbers: Vec<u64> = body.rows.iter().copied().chain(body.bad.iter().map(|(row, _)| *row)).collect();
+    numbers.sort_unstable();
+    let text = String::from_utf8_lossy(bytes);
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{text}: {body:?}");
+    assert_eq!(body.rows.len(), body.table.as_ref().map_or(0, Table::n_rows), "{text}");
+    [body.rows.len(), body.bad.len()]
+}
+
+#[test]
+fn every_row_is_read_or_told() {
+    let mut spoiler = Spoiler::new(1);
+    let (mut read, mut told) = (0, 0);
+    for turn in 0..20_000 {
+        let (media, bytes) = spoiler.body(turn);
+        let [good, bad] = check_spoiled(media, &bytes);
+        (read, told) = (read + good, told + bad);
+    }
+    assert!(read > 15_000 && told > 500, "{read} read, {told} told");
+}
+
+/// `make fuzz` runs it with millions of bodies.
+#[test]
+#[ignore = "slow"]
+fn fuzz_bodies() {
+    let inputs = std::env::var("GNSM_FUZZ_INPUTS").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000_usize);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                let mut spoiler = Spoiler::new(1000 + thread as u64);
+                for turn in 0..inputs / threads {
+                    let (media, bytes) = spoiler.body(turn);
+                    let caught = std::panic::catch_unwind(|| check_spoiled(media, &bytes));
+                    assert!(caught.is_ok(), "{media:?} {bytes:?}");
+                }
+            });
+        }
+    });
 }
