@@ -1,8 +1,8 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture python python-spark python-dask notebooks
+.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture python python-spark python-dask notebooks
 
-check: format test lint doc package readme python
+check: format test test-page lint doc package readme python
 
 format:
 	cargo fmt --all --check
@@ -14,15 +14,31 @@ test:
 test-tables:
 	cargo test -p gnsm -p gnsm-cli --no-default-features
 
-# The report page and the page of the server in headless Chromium; screenshots are left in target/page.
+# The report pages and the page of the server in headless Chromium, with the binary of `make test`; screenshots are left in
+# target/page.
 test-page: target/venv-page
-	cargo build --workspace --features gnsm-cli/serve
+	cargo test --workspace --no-run
 	target/venv-page/bin/python crates/gnsm-report/tests/page.py $${CARGO_TARGET_DIR:-target}/debug/gnsm target/page
 
 target/venv-page: crates/gnsm-report/tests/requirements.txt
 	python3 -m venv target/venv-page
 	target/venv-page/bin/pip install --quiet -r crates/gnsm-report/tests/requirements.txt
 	touch target/venv-page
+
+# Ten million spoiled bodies for the server, and many spoiled tables for the report: none may make them panic.
+fuzz:
+	GNSM_FUZZ_INPUTS=$${GNSM_FUZZ_INPUTS:-10000000} GNSM_FUZZ_TABLES=$${GNSM_FUZZ_TABLES:-1000000} cargo test --release -p gnsm-serve -p gnsm-report --lib -- --ignored fuzz
+
+# Half an hour at RATE requests a second, with a model replaced every second, slow clients, cut connections and malformed bodies.
+RATE = 4000
+SECONDS = 1800
+soak:
+	cargo build --release -p gnsm-cli -p gnsm-serve --features gnsm-cli/serve --bin gnsm --example soak
+	$${CARGO_TARGET_DIR:-target}/release/examples/soak $${CARGO_TARGET_DIR:-target}/release/gnsm $${GNSM_SHARED:-../shared}/data/tabular/bank.parquet $(SECONDS) $(RATE) label
+
+# The README's picture of a report, from the test of the pages.
+report-picture: test-page
+	cp target/page/report.png docs/report.png
 
 # What takes too long for every change; CONTRIBUTING.md names the tests.
 test-slow:

@@ -4,8 +4,9 @@ beside `gnsm score`.
     serve_speed.py GNSM DATA [SECONDS]
 
 GNSM is a release build with the feature `serve`. Needs `wrk`, and fastapi, uvicorn, pyod, pandas and pyarrow. The client runs on the same
-machine, with keep-alive. First comes the peak with 16 connections. Then each of more connections waits 10 ms between its requests, so
-that about half of the peak is asked for, to see how long the slowest of a hundred requests takes.
+machine, with keep-alive. First comes the peak with 16 connections. Then each of more connections waits 1 to 19 ms between its requests,
+so that about half of the peak is asked for, to see how long the slowest of a hundred requests takes. With equal pauses all connections
+would ask at the same moment, and wait for each other.
 """
 
 import http.client
@@ -51,7 +52,7 @@ request = function()
   return wrk.format("POST", "{path}", headers, rows[at])
 end
 """
-PAUSE = "delay = function() return 10 end\n"
+PAUSE = "math.randomseed(1)\ndelay = function() return math.random(1, 19) end\n"
 ARROW = "application/vnd.apache.arrow.stream"
 BATCH = 10_000
 

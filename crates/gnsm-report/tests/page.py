@@ -1,5 +1,5 @@
-"""Drives the report page in headless Chromium, as a person would: open, sort, filter, expand, mark, download, by keyboard, in the
-dark, on a phone, on paper. Then the page of `gnsm serve`: a table, one row, a token. `make test-page` runs it.
+"""Drives the report page in headless Chromium, as a person would: open, sort, filter, expand, mark, download, by keyboard alone, in
+the dark, on a phone, on paper. Then the page on masks, and that of `gnsm serve`. `make test-page` runs it.
 
     page.py GNSM FOLDER
 
@@ -7,142 +7,37 @@ GNSM is the binary, FOLDER is where tables, pages and screenshots are left. Wher
 unless the variable CI is set: then that is an error.
 """
 
-import atexit
-import csv
-import json
-import os
-import random
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-HOSTILE = [
-    "<script>window.pwned = 1</script>",
-    "</script><script>window.pwned = 1</script>",
-    "<img src=x onerror='window.pwned = 1'>",
-    "\"><svg onload=window.pwned=1>",
-    "' onmouseover='window.pwned=1",
-    "{{ 7 * 7 }} {% raw %} ${7*7}",
-    "<!-- --> ]]> &lt;b&gt; &amp;",
-    "👩‍👧 🦀 ünïcödé",
-    "abc\u202egpj.exe",
-    "שלום \u200f عالم",
-    "=cmd|' /C calc'!A0",
-    "line\nbreak, comma \"quote\"",
-    "x" * 10_000,
-    "\u2028 \u2029 \\u003c \\",
-]
+import material
+from browser import Page, find_chromium
+from material import HOSTILE
+from serving import check_served
+
+DESK = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
 
 
-def gnsm(binary, *arguments):
-    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-def write(path, header, rows):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
-
-
-def hostile_table(folder):
-    """A table whose name, column names and values are all out to become part of the page."""
-    draw = random.Random(7)
-    path = folder / "<script>window.pwned=1<!script> & \"q\" '\u202e🦀.csv"
-    names = ["colour", HOSTILE[1], HOSTILE[3], "size"]
-    rows = [[draw.choice("abc"), draw.choice(["m", "n"]), draw.choice(["p", "q"]), draw.randint(1, 50)] for _ in range(300)]
-    for at, text in enumerate(HOSTILE):
-        rows[20 * at][at % 3] = text
-    write(path, names, rows)
-    return path
-
-
-def wide_table(folder):
-    draw = random.Random(8)
-    names = [f"column {at}" for at in range(50)]
-
-    def row():
-        kind = draw.randrange(4)
-        return [draw.gauss(kind * 10, 1 + at) if at % 2 else f"value {kind} {draw.randrange(3)}" for at in range(50)]
-
-    write(folder / "wide.csv", names, [row() for _ in range(2000)])
-    return folder / "wide.csv"
-
-
-class Page:
-    """A page in a browser of its own. What it logs or fetches is an error."""
-
-    first = "#odd tbody tr"
-    sources = ("file:", "blob:", "data:")
-
-    def __init__(self, browser, address, **options):
-        self.context = browser.new_context(accept_downloads=True, **options)
-        self.page = self.context.new_page()
-        self.problems = []
-        self.page.on("console", lambda message: self.problems.append(message.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.problems.append("a dialog"))
-        self.page.on("request", self.requested)
-        start = time.perf_counter()
-        self.page.goto(address)
-        self.page.wait_for_selector(self.first, state="attached")
-        self.seconds = time.perf_counter() - start
-
-    def requested(self, request):
-        if not request.url.startswith(self.sources):
-            self.problems.append("fetched " + request.url)
-
-    def texts(self, selector):
-        return self.page.locator(selector).all_inner_texts()
-
-    def rows(self):
-        return [int(text.split()[-1].replace(",", "")) for text in self.texts("#odd .open")]
-
-    def wait_for_rows(self, count):
-        from playwright.sync_api import expect
-
-        expect(self.page.locator("#odd .open")).to_have_count(count)
-
-    def status(self):
-        return self.page.inner_text("#status")
-
-    def download(self, button):
-        with self.page.expect_download() as found:
-            self.page.click(button)
-        with open(found.value.path(), newline="", encoding="utf-8") as file:
-            return found.value.suggested_filename, list(csv.reader(file))
-
-    def close(self):
-        assert not self.problems, self.problems
-        self.context.close()
-
-
-def check_axe(page, name):
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page.page).response["violations"]
-    bad = [v for v in found if v["impact"] in ("serious", "critical")]
-    text = [(v["id"], [(n["target"], n.get("failureSummary", "")[:300]) for n in v["nodes"][:3]]) for v in bad]
-    assert not bad, f"{name}: {text}"
-
-
-def check_sort_and_filter(page):
+def check_sort(page):
     everything = page.rows()
     assert len(everything) == 100, page.status()
     scores = [float(text) for text in page.texts("#odd tbody tr td:nth-child(2)")]
     assert scores == sorted(scores, reverse=True)
+    amounts = lambda: [float(text.split()[0]) for text in page.texts("#odd tbody tr td:last-child")]
     page.page.click("#odd thead button:has-text('amount')")
     assert page.page.get_attribute("#odd thead th:last-child", "aria-sort") == "descending"
-    amounts = [float(text.split()[0]) for text in page.texts("#odd tbody tr td:last-child")]
-    assert amounts == sorted(amounts, reverse=True)
+    assert amounts() == sorted(amounts(), reverse=True)
     page.page.click("#odd thead button:has-text('amount')")
-    amounts = [float(text.split()[0]) for text in page.texts("#odd tbody tr td:last-child")]
-    assert amounts == sorted(amounts)
+    assert amounts() == sorted(amounts())
     page.page.click("#odd thead button:has-text('score')")
     assert page.rows() == everything
 
+
+def check_filter(page):
+    everything = page.rows()
     page.page.fill("#search", "cayman")
     page.wait_for_rows(1)
     assert page.rows() == [1290] and page.status().startswith("1 of 100 rows")
@@ -171,11 +66,19 @@ def check_expand(page):
     first.click()
     assert first.get_attribute("aria-expanded") == "true"
     text = page.page.inner_text(".details")
-    for part in ["part of the score", "nearest usual row", "expected", "payment"]:
+    for part in ["of the score", "nearest usual row", "expected", "payment", "here: Cash", "Company card", "anything else"]:
         assert part in text, text
-    assert page.page.locator(".details .bars rect.here").count() > 0
+    bars = page.page.locator(".details .bars").first
+    assert bars.locator("rect.seen").count() == 1 and bars.locator("rect.here").count() >= 2
+    assert bars.locator("tr", has_text="here: Cash").locator(".share").inner_text() == "under 0.01 %"
     first.click()
     assert page.page.locator(".details").count() == 0
+    # A number has its range beside it.
+    page.page.select_option("#kind", label="a number out of its range")
+    page.page.locator("#odd .open").first.click()
+    assert "or further out" in page.page.inner_text(".details") and "90 %" in page.page.inner_text(".details")
+    page.page.locator("#odd .open").first.click()
+    page.page.select_option("#kind", label="any")
 
 
 def check_marks(page):
@@ -185,69 +88,112 @@ def check_marks(page):
     page.page.reload()
     page.page.wait_for_selector("#odd tbody tr")
     assert page.status().endswith("1 marked"), "marks outlive a reload"
-    name, lines = page.download("#save-marks")
+    name, lines = page.download(lambda: page.page.click("#save-marks"))
     assert name == "marks.csv" and lines[0] == ["row", "mark", "score", "p_value"] and lines[1][:2] == [str(row), "unsure"]
     page.page.select_option("#mark", "unsure")
     assert page.rows() == [row]
+    name, lines = page.download(lambda: page.page.click("#save-rows"))
+    assert name == "rows.csv" and len(lines) == 2 and lines[1][0] == str(row) and lines[1][4] == "unsure"
     page.page.select_option("#mark", "")
+    _, lines = page.download(lambda: page.page.click("#save-rows"))
+    assert len(lines) == 101
+    assert lines[0][:7] == ["row", "score", "p_value", "anomaly", "mark", "reason_1", "reason_2"]
 
 
-def check_keyboard(page):
-    page.page.keyboard.press("/")
-    assert page.page.evaluate("document.activeElement.id") == "search"
-    for _ in range(60):
-        page.page.keyboard.press("Tab")
-        if page.page.evaluate("document.activeElement.className") == "open":
-            break
+def check_keyboard(browser, path):
+    """Sorts, filters, opens, marks and downloads without a mouse."""
+    page = Page(browser, path.as_uri(), viewport=DESK)
+    page.press("/")
+    assert page.focused() == "search"
+    page.page.keyboard.type("meals")
+    page.wait_for_fewer_rows(100)
+    page.press("Control+a", "Delete")
+    page.wait_for_rows(100)
+    page.tab_to(lambda: page.focused() == "kind")
+    page.page.keyboard.type("a number")
+    page.wait_for_fewer_rows(100)
+    page.press("Home")
+    page.wait_for_rows(100)
+    page.tab_to(lambda: page.focused("textContent") == "amount")
+    page.press("Enter")
+    assert page.page.get_attribute("#odd thead th:last-child", "aria-sort") == "descending"
+    assert page.focused("textContent") == "amount", "the focus stays"
+    page.tab_to(lambda: page.focused("className") == "open")
     rows = page.rows()
-    page.page.keyboard.press("ArrowDown")
-    page.page.keyboard.press("Enter")
+    page.press("ArrowDown", "Enter")
     assert f"Row {rows[1]:,}," in page.page.inner_text(".details h3")
-    page.page.keyboard.press("o")
-    page.page.keyboard.press("ArrowDown")
-    page.page.keyboard.press("f")
-    page.page.keyboard.press("ArrowUp")
-    page.page.keyboard.press("Escape")
+    page.press("o", "ArrowDown", "f", "ArrowUp", "Escape")
     assert page.page.locator(".details").count() == 0
-    _, lines = page.download("#save-marks")
-    assert {tuple(line[:2]) for line in lines[1:]} >= {(str(rows[1]), "odd"), (str(rows[2]), "fine")}, lines
+    page.press("/")
+    page.tab_to(lambda: page.focused() == "save-marks")
+    _, lines = page.download(lambda: page.press("Enter"))
+    assert {tuple(line[:2]) for line in lines[1:]} == {(str(rows[1]), "odd"), (str(rows[2]), "fine")}, lines
+    page.close()
 
 
-def check_demo(browser, path, folder):
-    page = Page(browser, path.as_uri(), viewport={"width": 1280, "height": 900})
-    check_sort_and_filter(page)
+def check_looks(browser, path, folder):
+    grounds = set()
+    for scheme in ["light", "dark"]:
+        for kind, size in [("desk", DESK), ("phone", PHONE)]:
+            page = Page(browser, path.as_uri(), viewport=size, color_scheme=scheme)
+            page.page.locator("#odd .open").first.click()
+            page.page.locator(".keys summary").click()
+            grounds.add(page.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            page.check_looks(f"{scheme}, {kind}", folder / f"demo-{scheme}-{kind}.png")
+            page.close()
+    assert len(grounds) == 2, grounds
+
+
+def draw_picture(browser, path, folder):
+    """The README's picture."""
+    page = Page(browser, path.as_uri(), viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page.page.locator("#odd .open").first.click()
+    page.page.locator("#rows").evaluate("part => part.scrollIntoView()")
+    page.page.screenshot(path=folder / "report.png")
+    page.close()
+
+
+def check_print(browser, path, folder):
+    page = Page(browser, path.as_uri(), color_scheme="dark")
+    page.page.emulate_media(media="print")
+    assert not page.page.is_visible("#tools") and page.page.is_visible("#odd .why >> nth=1")
+    ground = page.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)", "paper is white, whatever the screen is"
+    page.page.pdf(path=folder / "demo.pdf")
+    page.page.screenshot(path=folder / "demo-print.png", full_page=True)
+    page.close()
+
+
+def check_demo(browser, folder):
+    path = folder / "demo.html"
+    page = Page(browser, path.as_uri(), viewport=DESK)
+    check_sort(page)
+    check_filter(page)
     check_expand(page)
     check_marks(page)
-    check_keyboard(page)
-    name, lines = page.download("#save-rows")
-    assert name == "rows.csv" and len(lines) == 101
-    assert lines[0][:7] == ["row", "score", "p_value", "anomaly", "mark", "reason_1", "reason_2"]
     page.page.locator("button.show").first.click()
     assert len(page.rows()) < 100
     page.close()
+    check_keyboard(browser, path)
+    check_looks(browser, path, folder)
+    check_print(browser, path, folder)
+    draw_picture(browser, path, folder)
 
-    grounds = set()
-    for scheme in ["light", "dark"]:
-        for kind, width in [("desk", 1280), ("phone", 390)]:
-            page = Page(browser, path.as_uri(), viewport={"width": width, "height": 844}, color_scheme=scheme)
-            page.page.locator("#odd .open").first.click()
-            page.page.locator(".keys summary").click()
-            assert page.page.evaluate("document.documentElement.scrollWidth") <= width, f"{kind}: wider than the screen"
-            grounds.add((scheme, page.page.evaluate("getComputedStyle(document.body).backgroundColor")))
-            check_axe(page, f"{scheme}, {kind}")
-            page.page.screenshot(path=folder / f"demo-{scheme}-{kind}.png", full_page=True)
-            page.close()
-    assert len({ground for _, ground in grounds}) == 2, grounds
 
-    page = Page(browser, path.as_uri())
-    page.page.emulate_media(media="print")
-    assert not page.page.is_visible("#tools") and page.page.is_visible("#odd .why >> nth=1")
-    page.page.pdf(path=folder / "demo.pdf")
+def check_moved(browser, folder):
+    """Drift is the first thing of the summary, and leads to the columns."""
+    page = Page(browser, (folder / "moved.html").as_uri(), viewport=DESK)
+    first = page.page.locator("#summary > :not(h2)").first.inner_text()
+    for part in ["3 of 7 columns have moved", "country", "no part of the scores", "missing in "]:
+        assert part in first, first
+    page.page.click(".drift a:has-text('country')")
+    assert "country" in page.page.locator("article:target").inner_text()
+    page.check_looks("drift", folder / "moved-light-desk.png")
     page.close()
 
 
-def check_hostile(browser, path):
-    page = Page(browser, path.as_uri(), viewport={"width": 1280, "height": 900})
+def check_hostile(browser, folder):
+    page = Page(browser, (folder / "hostile.html").as_uri(), viewport=DESK)
     for _ in range(3):
         page.page.locator("#odd .open[aria-expanded=false]").first.click()
     assert page.page.evaluate("window.pwned") is None
@@ -258,152 +204,65 @@ def check_hostile(browser, path):
     assert HOSTILE[1] in page.texts("#odd thead th")
     assert "U+202E" in page.page.inner_text("h1") and "<script>" in page.page.inner_text("h1")
     assert "x" * 301 not in page.page.content()
-    _, lines = page.download("#save-rows")
+    _, lines = page.download(lambda: page.page.click("#save-rows"))
     cells = {cell for line in lines for cell in line}
     for value in HOSTILE:
         assert value in cells or len(value) > 300, value
-    check_axe(page, "hostile")
+    page.check_looks("hostile", folder / "hostile-light-desk.png", has_long_words=True)
     page.close()
 
 
-def check_wide(browser, path):
+def check_wide(browser, folder):
+    path = folder / "wide.html"
     assert path.stat().st_size <= 3_000_000, path.stat().st_size
-    page = Page(browser, path.as_uri(), viewport={"width": 1280, "height": 900})
+    page = Page(browser, path.as_uri(), viewport=DESK)
     assert page.status().startswith("1,000 of 1,000 rows"), page.status()
     start = time.perf_counter()
     page.page.click("#odd thead button >> nth=7")
     page.page.wait_for_selector("#odd thead th:nth-child(8)[aria-sort]")
     sort = time.perf_counter() - start
     print(f"1,000 rows of 50 columns: {path.stat().st_size:,} bytes, opens in {page.seconds:.2f} s, sorts in {sort:.2f} s")
-    assert page.seconds < 3 and sort < 3, "far slower than it should be, even on a busy machine"
+    assert page.seconds < 5 and sort < 5, "far slower than it should be, even on a busy machine"
     page.page.click("#more")
     assert len(page.rows()) == 200
+    page.page.screenshot(path=folder / "wide-light-desk.png")
     page.close()
 
 
-class ServedPage(Page):
-    """The page of a server that runs on its own."""
-
-    first = "#model option"
-
-    def __init__(self, browser, binary, folder, *flags, **options):
-        arguments = [binary, "serve", folder / "demo.gnsm", folder / "hostile.gnsm", "--port", "0", *flags]
-        self.server = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
-        atexit.register(self.server.kill)
-        told = next(line for line in self.server.stderr if '"listening"' in line)
-        self.address = f"http://{json.loads(told)['address']}/"
-        self.sources = (self.address, "blob:")
-        super().__init__(browser, self.address, **options)
-
-    def close(self):
-        super().close()
-        self.server.terminate()
-        assert self.server.wait(60) == 0
-        self.server.stderr.close()
+class MaskPage(Page):
+    first = ".masks article"
 
 
-class GuardedPage(ServedPage):
-    """The page of a server that asks for a token."""
-
-    first = "#token"
-
-
-def check_row(page):
-    """Watches the score of a row as its cells change."""
-    from playwright.sync_api import expect
-
-    names = page.texts("#row label bdi")
-    assert {"payment", "amount", "country"} <= set(names), names
-    fields = dict(zip(names, page.page.locator("#row [data-column]").all()))
-    assert fields["payment"].evaluate("field => field.tagName") == "SELECT"
-    kinds = dict(zip(names, page.texts("#row label span")))
-    assert kinds["amount"].startswith("numeric, mostly "), "a usual range"
-    assert page.page.is_hidden("#token"), "no token is asked for"
-    expect(page.page.locator("#score")).not_to_have_text("–")
-    usual = float(page.page.inner_text("#score"))
-    fields["amount"].fill("9999999")
-    expect(page.page.locator("#reasons li").first).to_contain_text("amount")
-    assert float(page.page.inner_text("#score")) > usual
-    expect(page.page.locator("#flag")).to_have_text("yes")
-
-
-def check_table(page, path, rows):
-    """Gets the report of a file inside of the page, where it works as it does alone."""
-    page.page.set_input_files("#file", path)
-    page.page.click("text=Make the report")
-    frame = page.page.frame_locator("#report")
-    frame.locator("#odd tbody tr").first.wait_for()
-    assert f"{rows:,}" in frame.locator("body").inner_text()
-    frame.locator("#odd .open").first.click()
-    frame.locator("#odd .inside").first.wait_for()
-    assert page.page.evaluate("window.pwned") is None and page.page.frames[1].evaluate("window.pwned") is None
-
-
-def check_served(browser, binary, folder, hostile):
-    from playwright.sync_api import expect
-
-    page = ServedPage(browser, binary, folder)
-    page.page.wait_for_selector("#row label")
-    check_row(page)
-    check_axe(page, "the server's page")
-    page.page.screenshot(path=folder / "serving.png", full_page=True)
-    check_table(page, folder / "demo.csv", 1500)
-    page.page.fill("#rows", "department,category\nSales,Travel\n")
-    page.page.click("text=Make the report")
-    expect(page.page.locator("#problem")).to_contain_text("lacks the model's column `claim`, `payment`")
-    # The browser itself notes that a request was refused.
-    page.problems = [problem for problem in page.problems if "status of 4" not in problem]
-    page.page.fill("#rows", "")
-    page.page.select_option("#model", "hostile")
-    expect(page.page.locator("#row label")).to_have_count(4)
-    check_table(page, hostile, 300)
-    page.close()
-    page = ServedPage(browser, binary, folder, color_scheme="dark", viewport={"width": 390, "height": 800})
-    page.page.wait_for_selector("#row label")
-    check_axe(page, "the server's page in the dark")
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "too wide for a phone"
-    page.close()
-    check_token(browser, binary, folder)
-
-
-def check_token(browser, binary, folder):
-    (folder / "token").write_text("let me in\n")
-    page = GuardedPage(browser, binary, folder, "--token-file", folder / "token")
-    page.page.wait_for_selector("#token:visible")
-    page.page.keyboard.type("let me in")
-    page.page.keyboard.press("Enter")
-    page.page.wait_for_selector("#row label")
-    assert page.page.is_hidden("#problem")
-    page.problems = [problem for problem in page.problems if "status of 401" not in problem]
-    page.close()
+def check_masks(browser, folder):
+    for scheme, kind, size in [("light", "desk", DESK), ("dark", "phone", PHONE)]:
+        page = MaskPage(browser, (folder / "masks.html").as_uri(), viewport=size, color_scheme=scheme)
+        assert page.texts(".tiles dd")[:2] == ["6", "2 33 %"], page.texts(".tiles dd")
+        assert page.page.locator(".masks img").count() == 16 and page.page.locator(".masks .missing").count() == 2
+        page.check_looks(f"masks, {scheme}", folder / f"masks-{scheme}-{kind}.png")
+        page.close()
 
 
 def main():
     binary, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        sys.exit("there is no Chromium" if os.environ.get("CI") else print("skipped: there is no Chromium; install it, or name it in CHROMIUM"))
+    chromium = find_chromium()
     from playwright.sync_api import sync_playwright
 
+    start = time.perf_counter()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    demo, hostile, wide = folder / "demo.csv", hostile_table(folder), wide_table(folder)
-    gnsm(binary, "demo", "--out", demo)
-    gnsm(binary, "detect", demo, "--report", folder / "demo.html", "--save", folder / "demo.gnsm")
-    gnsm(binary, "report", folder / "demo.gnsm", demo, "-o", folder / "demo-again.html")
-    gnsm(binary, "detect", hostile, "--report", folder / "hostile.html", "--save", folder / "hostile.gnsm")
-    gnsm(binary, "fit", wide, "-o", folder / "wide.gnsm")
-    gnsm(binary, "report", folder / "wide.gnsm", wide, "--top", "1000", "-o", folder / "wide.html")
+    hostile = material.make(binary, folder)
+    print(f"made the pages in {time.perf_counter() - start:.0f} s")
     with sync_playwright() as playwright:
         # As root, which CI often is, Chromium's sandbox does not start.
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        check_demo(browser, folder / "demo.html", folder)
-        Page(browser, (folder / "demo-again.html").as_uri()).close()
-        check_hostile(browser, folder / "hostile.html")
-        check_wide(browser, folder / "wide.html")
+        check_demo(browser, folder)
+        check_moved(browser, folder)
+        check_hostile(browser, folder)
+        check_wide(browser, folder)
+        check_masks(browser, folder)
         check_served(browser, binary, folder, hostile)
         browser.close()
-    print(f"the page works; screenshots are in {folder}")
+    print(f"the pages work ({time.perf_counter() - start:.0f} s); screenshots are in {folder}")
 
 
 main()
