@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed check-gpu picture python python-spark python-dask notebooks
+.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed bench-serve check-gpu picture python python-spark python-dask notebooks
 
 check: format test test-page lint doc package readme python
 
@@ -132,6 +132,16 @@ bench-baselines: target/venv
 bench-speed: target/venv-speed
 	cargo build --release -p gnsm-cli -p gnsm-bench --bin gnsm --example speed
 	target/venv-speed/bin/python crates/gnsm-bench/reference/speed.py $${GNSM_SHARED:-../shared}/data/tabular $(ARGUMENTS)
+
+# The server beside FastAPI with uvicorn and PyOD; needs `wrk`.
+bench-serve: target/venv-serve
+	cargo build --release -p gnsm-cli --features serve
+	target/venv-serve/bin/python crates/gnsm-bench/reference/serve_speed.py $${CARGO_TARGET_DIR:-target}/release/gnsm $${GNSM_SHARED:-../shared}/data/tabular
+
+target/venv-serve: crates/gnsm-bench/reference/requirements-serve.txt
+	python3 -m venv target/venv-serve
+	target/venv-serve/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements-serve.txt
+	touch target/venv-serve
 
 target/venv-speed: crates/gnsm-bench/reference/requirements-speed.txt
 	python3 -m venv target/venv-speed
