@@ -17,6 +17,9 @@
 //! | text, nearly all different | identifier |
 //! | other text | categorical |
 //!
+//! A table that does not fit into memory is learned from some of its rows and a survey of all (`survey.rs`): then the cells
+//! are each distinct value with its count, or, where there are too many, those of the chosen rows and what is known beyond.
+//!
 //! Nearly all means 95 %. A column of categories keeps the 500 most common ones; the others share places, one for those seen once,
 //! one for those seen twice, and so on by doubling: a rarer value is never told as a more common one.
 
@@ -24,9 +27,10 @@ use std::collections::HashMap;
 
 use super::date::{DAY, DateFormat, EPOCH, Moment};
 use super::number::{NumberFormat, parse_number};
-use super::scale::Scale;
+use super::scale::{Scale, at_rank};
 use super::schema::{ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, number_text, plural};
 use super::spelling::{loose_shape, shape};
+use super::survey::Beyond;
 use crate::error::{Error, Result, stop_point};
 use crate::table::{Column, MISSING, Table, TimeKind, Values};
 
@@ -49,12 +53,47 @@ const MOST_DATES: usize = 6;
 /// A year, in seconds.
 const YEAR: f64 = 366.0 * DAY;
 
+/// The cells that a column is learned from.
+#[derive(Clone, Copy)]
+pub(super) struct CellsToLearn<'a> {
+    pub column: &'a Column,
+    pub rows: &'a [usize],
+    /// How many cells each row stands for; one, if nothing is said. Then the rows are in no order.
+    pub weights: Option<&'a [usize]>,
+    /// What is known of other rows of the table, where these are not all.
+    pub beyond: Option<Beyond>,
+}
+
+impl<'a> CellsToLearn<'a> {
+    /// All that there are.
+    pub fn all(column: &'a Column, rows: &'a [usize]) -> Self {
+        Self { column, rows, weights: None, beyond: None }
+    }
+
+    /// Each row with the number of cells that it stands for.
+    fn weighted(&self) -> impl Iterator<Item = (usize, usize)> {
+        let weights = self.weights;
+        self.rows.iter().enumerate().map(move |(at, row)| (*row, weights.map_or(1, |weights| weights[at])))
+    }
+
+    fn n_cells(&self) -> usize {
+        self.weights.map_or(self.rows.len(), |weights| weights.iter().sum())
+    }
+
+    /// Whether the order of the rows is that of the table.
+    fn in_order(&self) -> bool {
+        self.weights.is_none() && self.beyond.is_none()
+    }
+}
+
 /// What the cells of a column are, counted.
 struct Counted {
     /// Each distinct value as text with its count, in the order of the texts.
     counts: Vec<(String, usize)>,
     present: usize,
     missing: usize,
+    /// What is known of other rows, where not all are counted.
+    beyond: Option<Beyond>,
 }
 
 impl Counted {
@@ -65,8 +104,48 @@ impl Counted {
         })
     }
 
+    /// How many distinct values the whole column has.
     fn distinct(&self) -> usize {
-        self.counts.len()
+        self.beyond.map_or(self.counts.len(), |beyond| beyond.distinct.max(self.counts.len()))
+    }
+
+    /// The same, in words.
+    fn values(&self) -> String {
+        self.about(plural(self.distinct(), "distinct value"))
+    }
+
+    /// What is only known about, where not all is counted.
+    fn about(&self, what: String) -> String {
+        if self.beyond.is_some() { format!("about {what}") } else { what }
+    }
+
+    /// How many cells the whole column has.
+    fn all_present(&self) -> usize {
+        self.beyond.map_or(self.present, |beyond| beyond.present)
+    }
+
+    fn has_missing(&self) -> bool {
+        self.missing > 0 || self.beyond.is_some_and(|beyond| beyond.missing > 0)
+    }
+
+    /// How many values the whole column has once.
+    fn singles(&self) -> usize {
+        let counted = || self.counts.iter().filter(|(_, count)| *count == 1).count();
+        self.beyond.map_or_else(counted, |beyond| beyond.singles)
+    }
+
+    fn repeats(&self) -> bool {
+        self.beyond.is_some_and(|beyond| beyond.repeats) || self.counts.iter().any(|(_, count)| *count > 1)
+    }
+
+    /// The smallest and the largest number of the whole column, where not all are counted and that is known.
+    fn ends(&self, format: &NumberFormat) -> Option<(f64, f64)> {
+        self.beyond.filter(|_| *format == NumberFormat::default()).and_then(|beyond| beyond.range)
+    }
+
+    /// How many distinct values of the whole column one that is counted stands for.
+    fn of_one(&self) -> f64 {
+        self.distinct() as f64 / self.counts.len().max(1) as f64
     }
 
     /// The mean of a measure of the distinct values, over the cells.
@@ -75,35 +154,37 @@ impl Counted {
     }
 
     fn nearly_all_differ(&self) -> bool {
-        self.present >= FEWEST_KEYS && self.distinct() as f64 >= NEARLY_ALL * self.present as f64
+        let present = self.all_present();
+        present >= FEWEST_KEYS && self.distinct() as f64 >= NEARLY_ALL * present as f64
     }
 }
 
 /// Counts the cells of a column. Times of day, and dates that are to be taken for something else, are counted by the texts that
 /// rows are later looked up by.
-fn count(column: &Column, rows: &[usize], choice: Option<KindChoice>) -> Counted {
+fn count(cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Counted {
+    let column = cells.column;
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut missing = 0;
     match &column.values {
-        Values::Text(cells) => {
-            for &row in rows {
+        Values::Text(texts) => {
+            for (row, n) in cells.weighted() {
                 stop_point();
-                let text = cells.get(row);
-                if cells.is_missing(row) {
-                    missing += 1;
+                let text = texts.get(row);
+                if texts.is_missing(row) {
+                    missing += n;
                 } else if let Some(count) = counts.get_mut(text) {
-                    *count += 1;
+                    *count += n;
                 } else {
-                    counts.insert(text.to_owned(), 1);
+                    counts.insert(text.to_owned(), n);
                 }
             }
         }
         Values::Category { codes, names } => {
             let mut by_code = vec![0usize; names.len()];
-            for &row in rows {
+            for (row, n) in cells.weighted() {
                 match codes[row] {
-                    MISSING => missing += 1,
-                    code => by_code[code as usize] += 1,
+                    MISSING => missing += n,
+                    code => by_code[code as usize] += n,
                 }
             }
             for (name, count) in names.iter().zip(by_code).filter(|(_, count)| *count > 0) {
@@ -112,12 +193,12 @@ fn count(column: &Column, rows: &[usize], choice: Option<KindChoice>) -> Counted
         }
         Values::Number { values, .. } | Values::Time { seconds: values, .. } => {
             let mut by_bits: HashMap<u64, usize> = HashMap::new();
-            for &row in rows {
+            for (row, n) in cells.weighted() {
                 stop_point();
                 if values[row].is_nan() {
-                    missing += 1;
+                    missing += n;
                 } else {
-                    *by_bits.entry((values[row] + 0.0).to_bits()).or_default() += 1;
+                    *by_bits.entry((values[row] + 0.0).to_bits()).or_default() += n;
                 }
             }
             let as_text = |kind: TimeKind| match choice {
@@ -138,24 +219,20 @@ fn count(column: &Column, rows: &[usize], choice: Option<KindChoice>) -> Counted
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     // Sorted so that nothing depends on a hash map's order.
     counts.sort_unstable();
-    Counted { counts, present: rows.len() - missing, missing }
+    Counted { counts, present: cells.n_cells() - missing, missing, beyond: cells.beyond }
 }
 
 /// Decides what a column is, and learns it.
-pub(super) fn learn_column(
-    table: &Table,
-    column: &Column,
-    rows: &[usize],
-    choice: Option<KindChoice>,
-) -> Result<ColumnSchema> {
+pub(super) fn learn_column(table: &Table, cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Result<ColumnSchema> {
+    let column = cells.column;
     let (kind, reason) = match choice {
         Some(KindChoice::Ignore) => (Kind::Ignored, "as asked".to_owned()),
         _ if matches!(column.values, Values::Unsupported { .. }) => return Err(unsupported(table, column)),
         Some(choice) => {
-            let counted = count(column, rows, Some(choice));
-            (chosen(table, column, rows, &counted, choice)?, "as asked".to_owned())
+            let counted = count(cells, Some(choice));
+            (chosen(table, cells, &counted, choice)?, "as asked".to_owned())
         }
-        None => found(column, rows, &count(column, rows, None)),
+        None => found(cells, &count(cells, None)),
     };
     Ok(ColumnSchema { name: column.name.clone(), kind, reason })
 }
@@ -170,7 +247,8 @@ fn unsupported(table: &Table, column: &Column) -> Error {
 }
 
 /// A kind that the user asked for.
-fn chosen(table: &Table, column: &Column, rows: &[usize], counted: &Counted, choice: KindChoice) -> Result<Kind> {
+fn chosen(table: &Table, cells: CellsToLearn<'_>, counted: &Counted, choice: KindChoice) -> Result<Kind> {
+    let column = cells.column;
     let refuse = |what: &str| {
         let first = counted.counts.first().map_or("", |(text, _)| text.as_str());
         Error::data(
@@ -200,15 +278,16 @@ fn chosen(table: &Table, column: &Column, rows: &[usize], counted: &Counted, cho
                 _ => DateFormat::find(counted.cells()).map(|(format, _, _)| format),
             };
             let format = format.ok_or_else(|| refuse("a date"))?;
-            date(column, rows, counted, format).ok_or_else(|| refuse("a date"))?
+            date(cells, counted, format).ok_or_else(|| refuse("a date"))?
         }
     })
 }
 
 /// The kind that fits, and why.
-fn found(column: &Column, rows: &[usize], counted: &Counted) -> (Kind, String) {
+fn found(cells: CellsToLearn<'_>, counted: &Counted) -> (Kind, String) {
+    let column = cells.column;
     let distinct = counted.distinct();
-    let values = plural(distinct, "distinct value");
+    let values = counted.values();
     if is_pandas_index(&column.name) {
         return (Kind::Ignored, "an index that pandas wrote".into());
     }
@@ -217,7 +296,7 @@ fn found(column: &Column, rows: &[usize], counted: &Counted) -> (Kind, String) {
     }
     if let Values::Time { kind, .. } = column.values {
         let format = of_type(kind);
-        if let Some(kind) = date(column, rows, counted, format) {
+        if let Some(kind) = date(cells, counted, format) {
             return (kind, "a date or time by its type".into());
         }
     }
@@ -227,7 +306,7 @@ fn found(column: &Column, rows: &[usize], counted: &Counted) -> (Kind, String) {
     if !typed_number
         && let Some((format, n, ambiguous)) = DateFormat::find(counted.cells())
         && mostly(n)
-        && let Some(kind) = date(column, rows, counted, format)
+        && let Some(kind) = date(cells, counted, format)
     {
         let order = match (format, ambiguous) {
             (DateFormat::MonthFirst, true) => {
@@ -239,7 +318,7 @@ fn found(column: &Column, rows: &[usize], counted: &Counted) -> (Kind, String) {
             _ => "",
         };
         let what = if format == DateFormat::TimeOfDay { "times of day" } else { "dates" };
-        return (kind, format!("{what}{order}{}", strays(counted.present - n)));
+        return (kind, format!("{what}{order}{}", strays(counted, n)));
     }
     let (format, n_numbers) =
         if typed_number { (NumberFormat::default(), counted.present) } else { NumberFormat::find(counted.cells()) };
@@ -247,31 +326,26 @@ fn found(column: &Column, rows: &[usize], counted: &Counted) -> (Kind, String) {
     // The type says text, and the text says no more than a plain number: the type is right.
     let plain_text = typed_text && counted.cells().all(|(text, _)| plain(text));
     if mostly(n_numbers) && !plain_text {
-        return number_found(column, rows, counted, format, n_numbers);
+        return number_found(cells, counted, format, n_numbers);
     }
     let (words, characters) = PROSE;
     let is_prose = counted.mean(|text| text.split_whitespace().count() as f64) >= words
         || counted.mean(|text| text.chars().count() as f64) >= characters;
-    if is_prose && 2 * distinct > counted.present && counted.present >= FEWEST_KEYS {
+    if is_prose && 2 * distinct > counted.all_present() && counted.present >= FEWEST_KEYS {
         return (text(counted), format!("free text with {values}: only its length is looked at"));
     }
     if counted.nearly_all_differ() {
-        return (identifier(counted), format!("an identifier: {values} in {} rows", counted.present));
+        return (identifier(counted), format!("an identifier: {values} in {} rows", counted.all_present()));
     }
     let declared = if typed_text { "categories" } else { "text" };
     (categorical(counted), format!("{declared} with {values}"))
 }
 
 /// The kind of a column of numbers, and why.
-fn number_found(
-    column: &Column,
-    rows: &[usize],
-    counted: &Counted,
-    format: NumberFormat,
-    n_numbers: usize,
-) -> (Kind, String) {
+fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat, n_numbers: usize) -> (Kind, String) {
+    let column = cells.column;
     let distinct = counted.distinct();
-    let values = plural(distinct, "distinct value");
+    let values = counted.values();
     let is_whole = |text: &str| {
         let whole = format.parse(text).is_some_and(|number| number.fract() == 0.0 && number.abs() < 1e15);
         whole && (!text.contains('.') || format.decimal_comma)
@@ -279,39 +353,42 @@ fn number_found(
     let declared_real = matches!(column.values, Values::Number { integer: false, .. });
     let n_whole: usize = counted.cells().filter(|(text, _)| is_whole(text)).map(|(_, n)| n).sum();
     let integers = !declared_real && n_whole as f64 >= MOSTLY * counted.present as f64;
-    let strays = strays(counted.present - n_numbers);
+    let strays = strays(counted, n_numbers);
     if distinct == 1 {
         return (categorical(counted), "one single number".into());
     }
     if integers {
         let mut numbers: Vec<f64> = counted.cells().filter_map(|(text, _)| format.parse(text)).collect();
         numbers.sort_by(f64::total_cmp);
-        let moves = moves_with_rows(column, rows);
+        let moves = cells.in_order() && moves_with_rows(column, cells.rows);
         if is_epoch(&numbers) && counted.nearly_all_differ() && (moves || says(&column.name, &TIME_WORDS)) {
             let epoch = epoch_format(counted);
-            if let Some(kind) = date(column, rows, counted, epoch) {
+            if let Some(kind) = date(cells, counted, epoch) {
                 return (kind, "whole numbers that count seconds or milliseconds since 1970".into());
             }
         }
         if counted.nearly_all_differ() && distinct > FEW_INTEGERS {
-            if leaves_hardly_a_gap(&numbers) {
-                return (identifier(counted), format!("a row number: {distinct} whole numbers with hardly a gap"));
+            let ends = counted.ends(&format).or_else(|| Some((*numbers.first()?, *numbers.last()?)));
+            if leaves_hardly_a_gap(ends, (numbers.len() as f64 * counted.of_one()) as usize) {
+                let n = counted.about(distinct.to_string());
+                return (identifier(counted), format!("a row number: {n} whole numbers with hardly a gap"));
             }
             if says(&column.name, &KEY_WORDS) {
                 return (
                     identifier(counted),
-                    format!("an identifier by its name: {values} in {} rows", counted.present),
+                    format!("an identifier by its name: {values} in {} rows", counted.all_present()),
                 );
             }
         }
         if distinct <= FEW_INTEGERS {
             return (categorical(counted), format!("whole numbers with {values}"));
         }
-        let repeats = 5 * distinct <= counted.present;
-        if (says(&column.name, &KEY_WORDS) || says(&column.name, &CODE_WORDS)) && 2 * distinct <= counted.present {
+        let present = counted.all_present();
+        let repeats = 5 * distinct <= present;
+        if (says(&column.name, &KEY_WORDS) || says(&column.name, &CODE_WORDS)) && 2 * distinct <= present {
             return (categorical(counted), format!("codes by their name, with {values}{strays}"));
         }
-        if repeats && lie_far_apart(&numbers) {
+        if repeats && lie_far_apart(&numbers, counted.of_one()) {
             return (categorical(counted), format!("codes of one length that repeat, with {values}{strays}"));
         }
     }
@@ -323,9 +400,13 @@ fn number_found(
     (numeric(counted, format), format!("numbers{written} with {values}{strays}"))
 }
 
-/// What is said of cells that do not fit.
-fn strays(n: usize) -> String {
-    if n == 0 { String::new() } else { format!("; {} of another kind", plural(n, "cell")) }
+/// What is said of the cells that do not fit, where `n_right` do.
+fn strays(counted: &Counted, n_right: usize) -> String {
+    let share = (counted.present - n_right) as f64 / counted.present.max(1) as f64;
+    match (share * counted.all_present() as f64).round() as usize {
+        0 => String::new(),
+        n => format!("; {} of another kind", counted.about(plural(n, "cell"))),
+    }
 }
 
 /// Words in the name of a key, of a code, and of a time.
@@ -356,21 +437,22 @@ fn is_pandas_index(name: &str) -> bool {
     level.or(unnamed).is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether all but a few numbers follow each other.
-fn leaves_hardly_a_gap(sorted: &[f64]) -> bool {
-    match (sorted.first(), sorted.last()) {
-        (Some(first), Some(last)) => last - first < 1.5 * sorted.len() as f64,
-        _ => false,
-    }
+/// Whether all but a few of `n` numbers between two ends follow each other.
+fn leaves_hardly_a_gap(ends: Option<(f64, f64)>, n: usize) -> bool {
+    ends.is_some_and(|(first, last)| last - first < 1.5 * n as f64)
 }
 
-/// Whether whole numbers have one length of at least four digits and cover less than a hundredth of their range.
-fn lie_far_apart(sorted: &[f64]) -> bool {
+/// Whether whole numbers have one length of at least four digits and cover less than a hundredth of their range. Each stands
+/// for `of_one` numbers.
+fn lie_far_apart(sorted: &[f64], of_one: f64) -> bool {
     // A wrong digit or two must not decide.
     let kept = &sorted[sorted.len() / 50..sorted.len() - sorted.len() / 50];
     let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return false };
     let digits = |number: f64| number.abs().max(1.0).log10().floor();
-    *first > 0.0 && digits(*first) == digits(*last) && digits(*first) >= 3.0 && last - first > 100.0 * kept.len() as f64
+    *first > 0.0
+        && digits(*first) == digits(*last)
+        && digits(*first) >= 3.0
+        && last - first > 100.0 * of_one * kept.len() as f64
 }
 
 fn is_epoch(sorted: &[f64]) -> bool {
@@ -404,9 +486,8 @@ fn categorical(counted: &Counted) -> Kind {
     // Those of like counts, up to a factor of two, share a place.
     let rare = others.chunk_by(|(_, a), (_, b)| a.ilog2() == b.ilog2()).map(names).collect();
     // Where more than one cell in a hundred is the only one of its value, a new value says little, and its shape says more.
-    let singles = counted.counts.iter().filter(|(_, count)| *count == 1).count();
-    let shapes = if 100 * singles > counted.present { shapes_of(counted, shape) } else { Vec::new() };
-    Kind::Categorical { categories: names(common), rare, missing: counted.missing > 0, shapes }
+    let shapes = if 100 * counted.singles() > counted.all_present() { shapes_of(counted, shape) } else { Vec::new() };
+    Kind::Categorical { categories: names(common), rare, missing: counted.has_missing(), shapes }
 }
 
 /// The shapes of a column's values, sorted; none where there are so many that they tell nothing.
@@ -414,26 +495,32 @@ fn shapes_of(counted: &Counted, shape: fn(&str) -> String) -> Vec<String> {
     let mut shapes: Vec<String> = counted.cells().map(|(text, _)| shape(text)).collect();
     shapes.sort_unstable();
     shapes.dedup();
-    if shapes.len() <= MOST_SHAPES && 5 * shapes.len() <= counted.distinct() { shapes } else { Vec::new() }
+    if shapes.len() <= MOST_SHAPES && 5 * shapes.len() <= counted.counts.len() { shapes } else { Vec::new() }
 }
 
 fn identifier(counted: &Counted) -> Kind {
     let exact = shapes_of(counted, shape);
     let loose = exact.len() != 1;
     let shapes = if loose { shapes_of(counted, loose_shape) } else { exact };
-    let repeats = counted.counts.iter().any(|(_, count)| *count > 1);
-    Kind::Identifier { shapes, loose, missing: counted.missing > 0, repeats }
+    Kind::Identifier { shapes, loose, missing: counted.has_missing(), repeats: counted.repeats() }
 }
 
 fn text(counted: &Counted) -> Kind {
     let lengths = counted.cells().map(|(text, count)| (text.chars().count() as f64, count));
-    Kind::Text { length: Scale::learn(&sorted(lengths)), missing: counted.missing > 0 }
+    Kind::Text { length: Scale::learn(&sorted(lengths)), missing: counted.has_missing() }
 }
 
 fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
-    let numbers = sorted(counted.cells().filter_map(|(text, count)| Some((format.parse(text)?, count))));
+    let mut numbers = sorted(counted.cells().filter_map(|(text, count)| Some((format.parse(text)?, count))));
     let n: usize = numbers.iter().map(|(_, count)| count).sum();
-    Kind::Numeric { scale: Scale::learn(&numbers), missing: counted.missing > 0, stray: n < counted.present, format }
+    // Whether a logarithm is possible depends on the smallest number of all.
+    if let (Some((least, largest)), Some((first, _)), Some((last, _))) =
+        (counted.ends(&format), numbers.first().copied(), numbers.last().copied())
+    {
+        let outside = [least, largest].into_iter().filter(|end| *end < first || *end > last).map(|end| (end, 1));
+        numbers = sorted(numbers.into_iter().chain(outside).collect::<Vec<_>>().into_iter());
+    }
+    Kind::Numeric { scale: Scale::learn(&numbers), missing: counted.has_missing(), stray: n < counted.present, format }
 }
 
 fn sorted(values: impl Iterator<Item = (f64, usize)>) -> Vec<(f64, usize)> {
@@ -460,19 +547,21 @@ pub(super) fn moment(values: &Values, row: usize, format: DateFormat) -> Option<
 }
 
 /// Learns a column of dates; `None` if there is none.
-fn date(column: &Column, rows: &[usize], counted: &Counted, format: DateFormat) -> Option<Kind> {
-    let moments: Vec<Moment> = rows.iter().filter_map(|row| moment(&column.values, *row, format)).collect();
+fn date(cells: CellsToLearn<'_>, counted: &Counted, format: DateFormat) -> Option<Kind> {
+    let values = &cells.column.values;
+    let moments: Vec<(Moment, usize)> =
+        cells.weighted().filter_map(|(row, n)| Some((moment(values, row, format)?, n))).collect();
     if moments.is_empty() {
         return None;
     }
-    let mut positions: Vec<f64> = moments.iter().map(|moment| moment.local).collect();
-    positions.sort_by(f64::total_cmp);
-    let cut = positions.len() / 200;
-    let (low, high) = (positions[cut], positions[positions.len() - 1 - cut]);
+    let positions = sorted(moments.iter().map(|(moment, n)| (moment.local, *n)));
+    let n_moments: usize = moments.iter().map(|(_, n)| n).sum();
+    let cut = n_moments / 200;
+    let (low, high) = (at_rank(&positions, cut), at_rank(&positions, n_moments - 1 - cut));
     let span = high - low;
     let is_time = format == DateFormat::TimeOfDay;
     // A part is looked at where the column is long enough for all its values to have come up several times.
-    let has_time = is_time || moments.iter().any(|moment| moment.has_time && moment.local.rem_euclid(DAY) != 0.0);
+    let has_time = is_time || moments.iter().any(|(moment, _)| moment.has_time && moment.local.rem_euclid(DAY) != 0.0);
     let parts = [
         (DatePart::Hour, has_time && (is_time || span > 3.0 * DAY)),
         (DatePart::Weekday, !is_time && span > 28.0 * DAY),
@@ -487,24 +576,23 @@ fn date(column: &Column, rows: &[usize], counted: &Counted, format: DateFormat) 
         _ => span.max(2.0 * YEAR),
     };
     let times = if is_time { repeated_times(counted) } else { Vec::new() };
-    let by_value = sorted(positions.iter().map(|position| (*position, 1)));
     let scored = ages || (is_time && times.is_empty());
     Some(Kind::Date {
         format,
         parts: parts.collect(),
         range: [low - margin, high + margin],
-        scale: scored.then(|| Scale::learn(&by_value)),
+        scale: scored.then(|| Scale::learn(&positions)),
         times,
-        missing: counted.missing > 0,
-        stray: moments.len() < counted.present,
+        missing: counted.has_missing(),
+        stray: n_moments < counted.present,
     })
 }
 
 /// The values of a part, if it varies.
-fn part_of_date(part: DatePart, moments: &[Moment]) -> Option<PartOfDate> {
+fn part_of_date(part: DatePart, moments: &[(Moment, usize)]) -> Option<PartOfDate> {
     let mut counts = [0usize; 32];
-    for moment in moments {
-        counts[part.of(moment) as usize & 31] += 1;
+    for (moment, n) in moments {
+        counts[part.of(moment) as usize & 31] += n;
     }
     let values: Vec<u32> = (0..32).filter(|value| counts[*value as usize] > 0).collect();
     let usual = (0..values.len()).max_by_key(|at| (counts[values[*at] as usize], std::cmp::Reverse(*at)))?;

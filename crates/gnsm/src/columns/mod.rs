@@ -3,8 +3,10 @@
 //! `kinds` decides what each column is and learns about it, with the help of `number` (numbers as written), `date`, `spelling` and
 //! `scale`; `schema` is the result. `features` says what of a column is looked at, `encode` turns the rows of a table into category
 //! codes and scaled numbers, and `layout` is the shape of such a row. `ladder` keeps
-//! the quantiles of a number.
+//! the quantiles of a number. `survey` and `chosen` are for tables that do not fit into memory: what all rows tell, and the rows that
+//! are learned from.
 
+mod chosen;
 mod codes;
 mod date;
 mod encode;
@@ -16,7 +18,10 @@ mod number;
 mod scale;
 mod schema;
 mod spelling;
+mod survey;
 
+pub(crate) use chosen::ChosenRows;
+pub use chosen::SmallestHashes;
 pub use date::{DateFormat, Moment};
 pub(crate) use date::{WEEKDAYS, length_text, month_name};
 pub use encode::{ColumnReport, Encoded, Encoder};
@@ -28,3 +33,5 @@ pub use scale::Scale;
 pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
 pub(crate) use schema::{list, marked, no_such_column, plural};
 pub(crate) use spelling::{distance, nearest};
+pub use survey::Survey;
+pub(crate) use survey::row_hashes;

@@ -110,7 +110,7 @@ fn varies(sorted: &[(f64, usize)]) -> bool {
 }
 
 /// The value at a rank, counted from 0.
-fn at_rank(sorted: &[(f64, usize)], rank: usize) -> f64 {
+pub(super) fn at_rank(sorted: &[(f64, usize)], rank: usize) -> f64 {
     let mut passed = 0;
     for (value, count) in sorted {
         passed += count;

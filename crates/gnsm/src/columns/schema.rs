@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::date::DateFormat;
-use super::kinds::{learn_column, learn_differences};
+use super::kinds::{CellsToLearn, learn_column, learn_differences};
 use super::number::NumberFormat;
 use super::scale::Scale;
+use super::survey::{Survey, Surveyed};
 use crate::error::{Error, Result};
-use crate::table::{Table, Values, default_missing, is_default_missing};
+use crate::table::{Column, Table, Values, default_missing, is_default_missing};
 
 /// What the user said about the columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -222,6 +223,16 @@ pub struct Difference {
 impl Schema {
     /// Learns from these rows of a table.
     pub fn learn(table: &Table, rows: &[usize], choices: &ColumnChoices) -> Result<Self> {
+        Self::learn_surveyed(table, rows, choices, None)
+    }
+
+    /// Learns from these rows of a table, and from a survey of all rows that they were chosen from.
+    pub(crate) fn learn_surveyed(
+        table: &Table,
+        rows: &[usize],
+        choices: &ColumnChoices,
+        survey: Option<&Survey>,
+    ) -> Result<Self> {
         if let Some(name) = choices.columns.keys().chain(&choices.label).find(|name| table.column(name).is_none()) {
             return Err(no_such_column(table, name));
         }
@@ -229,7 +240,7 @@ impl Schema {
             .columns
             .iter()
             .filter(|column| Some(&column.name) != choices.label.as_ref())
-            .map(|column| learn_column(table, column, rows, choices.columns.get(&column.name).copied()))
+            .map(|column| learn_one(table, column, rows, choices, survey))
             .collect::<Result<_>>()?;
         let is_scored =
             |column: &ColumnSchema| !matches!(column.kind, Kind::Ignored | Kind::Identifier { .. } | Kind::Text { .. });
@@ -275,6 +286,28 @@ impl Schema {
             return Err("no column is used".into());
         }
         Ok(())
+    }
+}
+
+/// Learns a column: from each distinct value with its count where a survey has them all, otherwise from the rows.
+fn learn_one(
+    table: &Table,
+    column: &Column,
+    rows: &[usize],
+    choices: &ColumnChoices,
+    survey: Option<&Survey>,
+) -> Result<ColumnSchema> {
+    let choice = choices.columns.get(&column.name).copied();
+    match survey.and_then(|survey| survey.column(column)) {
+        None => learn_column(table, CellsToLearn::all(column, rows), choice),
+        Some(Surveyed::Beyond(beyond)) => {
+            learn_column(table, CellsToLearn { beyond: Some(beyond), ..CellsToLearn::all(column, rows) }, choice)
+        }
+        Some(Surveyed::Whole(column, weights)) => {
+            let rows: Vec<usize> = (0..weights.len()).collect();
+            let cells = CellsToLearn { weights: Some(&weights), ..CellsToLearn::all(&column, &rows) };
+            learn_column(table, cells, choice)
+        }
     }
 }
 

@@ -59,12 +59,12 @@ impl Table {
 
 impl Values {
     /// A column of missing cells, whose type is still open: categories without a single name.
-    pub(super) fn missing(n_rows: usize) -> Self {
+    pub(crate) fn missing(n_rows: usize) -> Self {
         Self::Category { codes: vec![MISSING; n_rows], names: Vec::new() }
     }
 
     /// Both, one after the other.
-    pub(super) fn followed_by(self, other: Self) -> Result<Self> {
+    pub(crate) fn followed_by(self, other: Self) -> Result<Self> {
         let n_rows = self.len() + other.len();
         Ok(match (self, other) {
             (Self::Unsupported { type_name, .. }, _) | (_, Self::Unsupported { type_name, .. }) => {

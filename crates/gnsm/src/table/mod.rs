@@ -39,12 +39,14 @@ mod spreadsheet;
 mod categories;
 mod time;
 mod append;
+mod select;
 
 pub use arrow::columns::RecordBatches;
 pub use csv::dialect::Dialect;
 pub use input::open::{Format, ReadOptions, TableReader, read_table, read_table_with};
 pub use missing::{MISSING_TEXTS, is_missing};
 pub(crate) use missing::{default_missing, is_default_missing};
+pub(crate) use select::joined;
 pub use time::{TimeKind, civil_of_days, days_of};
 
 use std::sync::Arc;

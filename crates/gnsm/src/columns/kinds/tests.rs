@@ -20,7 +20,7 @@ fn named(name: &str, cells: &[impl AsRef<str>]) -> (Kind, String) {
     let mut table = text_table(cells);
     table.columns[0].name = name.into();
     let rows: Vec<usize> = (0..cells.len()).collect();
-    let schema = learn_column(&table, &table.columns[0], &rows, None).expect("a kind");
+    let schema = learn_column(&table, CellsToLearn::all(&table.columns[0], &rows), None).expect("a kind");
     (schema.kind, schema.reason)
 }
 
@@ -157,7 +157,8 @@ fn a_constant_number_is_watched_as_a_category() {
 #[test]
 fn forcing_words_to_be_numbers_names_one() {
     let table = text_table(&["a", "b", "c"]);
-    let error = learn_column(&table, &table.columns[0], &[0, 1, 2], Some(KindChoice::Numeric)).expect_err("text");
+    let error = learn_column(&table, CellsToLearn::all(&table.columns[0], &[0, 1, 2]), Some(KindChoice::Numeric))
+        .expect_err("text");
     assert_eq!(
         error.to_string(),
         "f, line 2, column `c`: no cell is a number, `a` for one is not; leave the kind of `c` open, or choose another"
