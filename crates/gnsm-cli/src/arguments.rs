@@ -8,10 +8,11 @@ use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use gnsm::{ColumnChoices, Format, KindChoice, Method, ReadOptions, Rule};
+use gnsm::{ColumnChoices, Format, KindChoice, Method, ReadOptions, Room, Rule};
 use gnsm_bench::planted;
 
 use crate::commands::{bench, mask};
+use crate::memory;
 use crate::output::OutputFormat;
 use crate::settings::read_toml;
 
@@ -135,6 +136,9 @@ pub struct DetectArguments {
     /// What is fitted.
     #[command(flatten)]
     pub method: MethodArguments,
+    /// How much of the table is held.
+    #[command(flatten)]
+    pub memory: MemoryArguments,
 }
 
 /// Arguments of `columns`.
@@ -185,6 +189,9 @@ pub struct FitArguments {
     /// What is fitted.
     #[command(flatten)]
     pub method: MethodArguments,
+    /// How much of the table is held.
+    #[command(flatten)]
+    pub memory: MemoryArguments,
 }
 
 /// Arguments of `score`.
@@ -869,6 +876,26 @@ pub struct MethodArguments {
     /// Stop training after this many seconds and keep the best model so far.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub max_seconds: Option<f64>,
+}
+
+/// How much of a table is held while a model learns from it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory")]
+pub struct MemoryArguments {
+    /// Take about so much memory at the most, such as 500M or 2G [default: half of the machine's]. Where a table needs more,
+    /// some of its rows are learned from, chosen by a hash of their content; what its columns are is learned from all.
+    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
+    pub max_memory: Option<u64>,
+    /// Learn from at most N rows, chosen in the same way.
+    #[arg(long, value_name = "N")]
+    pub max_rows: Option<NonZeroUsize>,
+}
+
+impl MemoryArguments {
+    /// The room that the rows have.
+    pub fn room(&self) -> Room {
+        memory::room(self.max_memory, self.max_rows.map(NonZeroUsize::get))
+    }
 }
 
 /// A positive number of seconds.

@@ -16,6 +16,8 @@ mod output;
 mod progress;
 mod interrupt;
 #[doc(hidden)]
+pub mod memory;
+#[doc(hidden)]
 pub mod panics;
 
 use std::ffi::OsString;
@@ -42,6 +44,8 @@ pub use commands::mask::{method_with as mask_method_with, networks::methods as m
 pub use commands::repair::{Change, changes};
 #[doc(hidden)]
 pub use commands::{column_notes, contamination_warning};
+#[doc(hidden)]
+pub use progress::chosen_text;
 
 /// Runs the program with these arguments, the first of which is its name; gives the exit code.
 pub fn main_with<I: IntoIterator<Item: Into<OsString> + Clone>>(arguments: I) -> u8 {

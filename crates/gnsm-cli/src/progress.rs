@@ -53,6 +53,9 @@ impl FitWatcher {
 impl Watcher for FitWatcher {
     fn begin(&mut self, schema: &Schema, report: &FitReport) {
         self.console.note(decisions(schema, report.label.as_deref()).trim_end());
+        if let Some(all) = report.chosen_from {
+            self.console.note(chosen_text(report.rows.iter().sum(), all));
+        }
         self.console.note(split(report));
         if report.label.is_some() && report.labelled_anomalies == 0 {
             self.console.warn("no row has the label of an anomaly, so all are learned from; see --anomaly");
@@ -170,6 +173,11 @@ pub fn decisions(schema: &Schema, label: Option<&str>) -> String {
         let _ = writeln!(text, "  … of the others {}", counted.into_iter().flatten().collect::<Vec<_>>().join(", "));
     }
     text
+}
+
+/// What is said of rows that were learned from, where those are not all.
+pub fn chosen_text(chosen: u64, all: u64) -> String {
+    format!("learned from {} of {} rows, chosen by a hash of their content", count(chosen), count(all))
 }
 
 /// How the rows were dealt out.

@@ -108,17 +108,29 @@ impl<'m> Collector<'m> {
 
     /// Scores the next rows of the file and takes them.
     pub fn add(&mut self, batch: &Table) -> Result<()> {
-        if self.rows == 0 {
-            self.report = self.model.check(batch)?;
-        }
+        self.check(batch)?;
+        let scores = self.model.score(batch)?;
+        self.add_scored(batch, &scores)
+    }
+
+    /// Takes the next rows of the file, with what was said of them.
+    pub fn add_scored(&mut self, batch: &Table, scores: &[Scored]) -> Result<()> {
+        self.check(batch)?;
         if let Some(drift) = &mut self.drift {
             drift.add(batch)?;
         }
-        let scores = self.model.score(batch)?;
         let encoder = self.model.encoder();
         // Charts also show what is set aside.
         self.tally.add(encoder, &encoder.encode_everything(batch)?);
-        self.take(batch, &encoder.encode(batch)?, &scores)
+        self.take(batch, &encoder.encode(batch)?, scores)
+    }
+
+    /// Compares the columns of the first rows with the model's.
+    fn check(&mut self, batch: &Table) -> Result<()> {
+        if self.rows == 0 {
+            self.report = self.model.check(batch)?;
+        }
+        Ok(())
     }
 
     /// Takes the table that the model was fitted on, with what [`Model::score_own`] said of it.

@@ -69,7 +69,7 @@ pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, 
 pub use drift::{Change, ColumnDrift, DriftCounter, DriftCounts, DriftReport};
 pub use error::{Error, Place, Result};
 pub use method::Method;
-pub use model::{Imputed, Model, ModelBuilder};
+pub use model::{Imputed, Model, ModelBuilder, Room, RowsToLearn};
 pub use table::{
     Column, Dialect, Format, ReadOptions, Table, TableReader, TextCells, Values, read_table, read_table_with,
 };

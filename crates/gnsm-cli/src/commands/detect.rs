@@ -13,7 +13,7 @@ use serde_json::json;
 use super::fit::{note_ending, note_no_training, refuse_overwriting_inputs, what_to_fit};
 use super::report::write_page;
 use super::{
-    Outcome, cells, create_file, flagged_text, keep_columns, read_table, refuse_same_file, score,
+    Outcome, cells, create_file, detect_large, flagged_text, keep_columns, read_rows, refuse_same_file, score,
     warn_of_small_contamination,
 };
 use crate::arguments::DetectArguments;
@@ -77,22 +77,33 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     let mut writer = ScoreWriter::new(arguments.output.format()?, Destination::create(output)?, n_reasons);
     let page = arguments.report.as_deref().map(create_file).transpose()?;
     interrupt::stop_training(console)?;
-    let (table, has_lines) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
-    if interrupt::requested() {
+    let options = arguments.read.options(missing);
+    let Some((rows, has_lines)) = read_rows(&builder, &arguments.files, &options, arguments.memory.room(), console)?
+    else {
         return Ok((Outcome::Interrupted, Vec::new()));
+    };
+    if rows.is_whole() {
+        keep_columns(&mut writer, rows.table(), &arguments.output, console)?;
+    } else {
+        detect_large::refuse(arguments)?;
     }
-    keep_columns(&mut writer, &table, &arguments.output, console)?;
 
     if method.training().is_none() {
         note_no_training(console, method.name(), arguments.method.max_seconds, false);
     }
-    let mut model = builder.judge_own(true).watch(&mut FitWatcher::new(console)).fit(&table)?;
+    let watcher = &mut FitWatcher::new(console);
+    let mut model = builder.judge_own(rows.is_whole()).watch(watcher).fit_rows(&rows)?;
     note_ending(console, &model);
     let ending = model.training().map(|(_, ending)| ending);
     if let Some(save) = &arguments.save {
         model.save(save)?;
         console.note(format_args!("wrote {}", save.display()));
     }
+    let Some(table) = rows.whole() else {
+        let outputs = detect_large::Outputs { rule, writer, writes, page };
+        let of_rows = detect_large::run(&model, arguments, outputs, console)?;
+        return Ok((Outcome::of_training(ending, arguments.method.max_seconds).or(of_rows), Vec::new()));
+    };
     if arguments.output.cells {
         return Ok((cells::write(&model, &table, &arguments.output, &arguments.rule, console)?, Vec::new()));
     }
@@ -121,9 +132,7 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
     }
     let groups = oddest(&model, &table, &scores, arguments.top);
     let firsts: Vec<usize> = groups.iter().map(|group| group[0]).collect();
-    let n_shown =
-        if arguments.json { usize::MAX } else { arguments.output.explain.map_or(SHOWN_REASONS, |most| most.max(1)) };
-    let explanations = model.explain_own(&table, &firsts, n_shown)?;
+    let explanations = model.explain_own(&table, &firsts, reasons_shown(arguments))?;
     let record = |row: usize, reasons: Vec<Reason>| {
         let (Scored { score, p_value }, kept) = (scores[row], kept.values(&table, row));
         Record { row: row as u64, score, p_value, anomaly: flags[row], reasons, kept, shares: Vec::new() }
@@ -141,23 +150,28 @@ pub fn detect(arguments: &DetectArguments, console: Console) -> Result<(Outcome,
         }
         print_json(&json!({ "file": table.file, "rows": rows, "flagged": flagged, "rule": rule, "top": top }))?;
     } else {
-        let view = View {
-            model: &model,
-            table: &table,
-            kept: &kept,
-            // Who asks for a number of reasons wants to see them all.
-            least_share: if arguments.output.explain.is_some() { 0.0 } else { SMALL_SHARE },
-            has_lines,
-        };
+        let view = View { model: &model, table: &table, kept: &kept, least_share: least_share(arguments), has_lines };
         let mut page = String::new();
         for (place, (group, explanation)) in groups.iter().zip(&explanations).enumerate() {
-            page += &view.card(place + 1, group, &record(group[0], Vec::new()), explanation);
+            let others: Vec<u64> = group[1..].iter().map(|row| *row as u64).collect();
+            let others = (others.as_slice(), others.len() as u64);
+            page += &view.card(place + 1, group[0], others, &record(group[0], Vec::new()), explanation);
         }
         page += &flagged_text(rule, flagged, rows);
         page.push('\n');
         print_page(&page)?;
     }
     Ok((outcome(console), firsts))
+}
+
+/// How many reasons of a row are looked for.
+pub fn reasons_shown(arguments: &DetectArguments) -> usize {
+    if arguments.json { usize::MAX } else { arguments.output.explain.map_or(SHOWN_REASONS, |most| most.max(1)) }
+}
+
+/// The share of a score below which a reason is not shown. Who asks for a number of reasons wants to see them all.
+pub fn least_share(arguments: &DetectArguments) -> f64 {
+    if arguments.output.explain.is_some() { 0.0 } else { SMALL_SHARE }
 }
 
 /// The p-value up to which a false discovery rate flags.
@@ -220,20 +234,29 @@ fn oddest(model: &Model, table: &Table, scores: &[Scored], most: usize) -> Vec<V
 }
 
 /// Shows rows of a table.
-struct View<'a> {
-    model: &'a Model,
-    table: &'a Table,
+pub struct View<'a> {
+    /// What judged them.
+    pub model: &'a Model,
+    /// Where they stand.
+    pub table: &'a Table,
     /// Columns that were asked for; the one that names rows is shown.
-    kept: &'a Kept,
+    pub kept: &'a Kept,
     /// The share of a score below which a reason is not shown, unless it is the strongest.
-    least_share: f64,
+    pub least_share: f64,
     /// Whether the file has lines that an editor would show.
-    has_lines: bool,
+    pub has_lines: bool,
 }
 
 impl View<'_> {
-    fn card(&self, place: usize, group: &[usize], record: &Record, explanation: &Explanation) -> String {
-        let row = group[0];
+    /// All about a row of the table, and the numbers of the rows that are like it: the first of them, and how many.
+    pub fn card(
+        &self,
+        place: usize,
+        row: usize,
+        (others, n_others): (&[u64], u64),
+        record: &Record,
+        explanation: &Explanation,
+    ) -> String {
         let line = match (self.table.parts.is_empty(), self.has_lines) {
             (true, false) => String::new(),
             (true, true) => format!(" (line {})", self.table.lines[row]),
@@ -250,8 +273,10 @@ impl View<'_> {
             }
             _ => String::new(),
         };
-        let mut card =
-            format!("{STRONG}{place}. row {row}{STRONG:#}{line}{id}  score {:.2}  p-value {p}{flag}\n", record.score);
+        let mut card = format!(
+            "{STRONG}{place}. row {}{STRONG:#}{line}{id}  score {:.2}  p-value {p}{flag}\n",
+            record.row, record.score
+        );
         let reasons = explanation.reasons.iter().enumerate();
         let worth = reasons.filter(|(rank, reason)| *rank == 0 || reason.share >= self.least_share);
         let shown: Vec<&Reason> = worth.map(|(_, reason)| reason).collect();
@@ -260,10 +285,10 @@ impl View<'_> {
         if !whole.is_empty() {
             let _ = writeln!(card, "  {FAINT}where {whole}{FAINT:#}");
         }
-        if group.len() > 1 {
-            let listed: Vec<String> = group[1..].iter().take(LISTED_ROWS).map(ToString::to_string).collect();
-            let dots = if group.len() - 1 > LISTED_ROWS { ", …" } else { "" };
-            let (n, s) = (count(group.len() as u64 - 1), if group.len() == 2 { "" } else { "s" });
+        if n_others > 0 {
+            let listed: Vec<String> = others.iter().take(LISTED_ROWS).map(ToString::to_string).collect();
+            let dots = if n_others as usize > LISTED_ROWS { ", …" } else { "" };
+            let (n, s) = (count(n_others), if n_others == 1 { "" } else { "s" });
             let _ = writeln!(card, "  {FAINT}and {n} more row{s} like it: {}{dots}{FAINT:#}", listed.join(", "));
         }
         card.push('\n');

@@ -7,7 +7,7 @@ use anyhow::Result;
 use gnsm::{CurvePoint, Ending, Method, Model, ModelBuilder};
 use serde_json::json;
 
-use super::{Outcome, create_file, read_table, refuse_same_file};
+use super::{Outcome, create_file, read_rows, refuse_same_file};
 use crate::arguments::{ColumnArguments, FitArguments, MethodArguments};
 use crate::console::{Console, print_json};
 use crate::display::{bytes, count, plural, seconds};
@@ -28,15 +28,15 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     }
     note_checkpoint(console, checkpoint.as_deref(), arguments.resume);
     interrupt::stop_training(console)?;
-    let (table, _) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
-    if interrupt::requested() {
+    let options = arguments.read.options(missing);
+    let Some((rows, _)) = read_rows(&builder, &arguments.files, &options, arguments.memory.room(), console)? else {
         return Ok(Outcome::Interrupted);
-    }
+    };
 
     if method.training().is_none() {
         note_no_training(console, method.name(), arguments.method.max_seconds, arguments.resume);
     }
-    let mut model = builder.watch(&mut FitWatcher::new(console)).fit(&table)?;
+    let mut model = builder.watch(&mut FitWatcher::new(console)).fit_rows(&rows)?;
     model.save(model_path)?;
 
     let trained = model.training();
@@ -65,6 +65,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
                 "validation": validation_rows,
                 "calibration": calibration_rows,
                 "labelled_anomalies": model.report().labelled_anomalies,
+                "chosen_from": model.report().chosen_from,
             },
             "label": model.report().label,
             "columns": columns.collect::<Vec<_>>(),

@@ -72,6 +72,7 @@ pub fn describe(model: &Model) -> Result<Value> {
             "validation": validation_rows,
             "calibration": calibration_rows,
             "labelled_anomalies": model.report().labelled_anomalies,
+            "chosen_from": model.report().chosen_from,
         },
         "levels": levels.as_ref().map(|levels| (0..levels.count())
             .map(|level| json!({
@@ -92,6 +93,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     let pair = |name: &str, value: String| vec![Cell::new(name), Cell::new(value)];
     let report = model.report();
     let [training_rows, validation_rows, calibration_rows] = report.rows.map(count);
+    let chosen = report.chosen_from.map(|all| format!("; chosen from {}", count(all))).unwrap_or_default();
 
     let mut page = format!("{STRONG}{}{STRONG:#}\n", display::plain(file));
     page += &table(
@@ -103,7 +105,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
             pair("seed", report.seed.to_string()),
             pair(
                 "rows",
-                format!("{training_rows} trained, {validation_rows} validated, {calibration_rows} calibrated"),
+                format!("{training_rows} trained, {validation_rows} validated, {calibration_rows} calibrated{chosen}"),
             ),
             pair(
                 "label",

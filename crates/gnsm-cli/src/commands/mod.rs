@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod columns;
 pub mod detect;
+mod detect_large;
 pub mod drift;
 pub mod fit;
 pub mod score;
@@ -25,14 +26,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use gnsm::internals::files::AtomicFile;
-use gnsm::{Calibration, ColumnReport, Ending, Model, ReadOptions, Rule, Table, TableReader};
+use gnsm::{
+    Calibration, ColumnReport, Ending, Model, ModelBuilder, ReadOptions, Room, RowsToLearn, Rule, Table, TableReader,
+};
 
 use crate::arguments::{OutputArguments, RuleArguments};
 use crate::console::Console;
 use crate::display::{count, names, p_value, plain, plural};
+use crate::interrupt;
 use crate::output::ScoreWriter;
 use crate::output::kept::Kept;
+use crate::progress::RowCounter;
 
+/// Rows from which on it is shown how many were read.
+const MANY_ROWS: u64 = 1_000_000;
 /// Files whose rows are told apart in a note.
 const MOST_PARTS: usize = 10;
 
@@ -91,6 +98,33 @@ fn read_table(paths: &[PathBuf], options: &ReadOptions, console: Console) -> Res
     note_reading(console, &reader);
     match table {
         Some(table) => Ok((table, reader.format().has_lines())),
+        None => bail!("{}: holds no rows; give a file with rows", shown(paths)),
+    }
+}
+
+/// The rows to learn from, and whether they stand on lines; `None` after Ctrl-C.
+fn read_rows(
+    builder: &ModelBuilder<'_>,
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    room: Room,
+    console: Console,
+) -> Result<Option<(RowsToLearn, bool)>> {
+    let mut reader = open_table(paths, options)?;
+    let mut counter = None;
+    let mut counted = 0;
+    let rows = builder.read(&mut reader, room, &mut |rows| {
+        if rows >= MANY_ROWS {
+            counter.get_or_insert_with(|| RowCounter::new(console, false)).add(rows - counted);
+            counted = rows;
+        }
+        !interrupt::requested()
+    })?;
+    drop(counter);
+    note_reading(console, &reader);
+    match rows {
+        _ if interrupt::requested() => Ok(None),
+        Some(rows) => Ok(Some((rows, reader.format().has_lines()))),
         None => bail!("{}: holds no rows; give a file with rows", shown(paths)),
     }
 }

@@ -188,6 +188,11 @@ impl Sink {
         Ok(Self { rule, rows: 0, flagged: 0, lowest: Lowest::default(), writer, spool })
     }
 
+    /// Where the records go.
+    pub fn writer(&self) -> &ScoreWriter {
+        &self.writer
+    }
+
     /// Takes the next records.
     pub fn write(&mut self, records: Vec<Record>) -> Result<()> {
         self.rows += records.len() as u64;

@@ -9,6 +9,7 @@ mod wrong_cells;
 mod streams;
 mod inputs;
 mod determinism;
+mod large;
 mod generate;
 mod bad_input;
 mod bad_files;

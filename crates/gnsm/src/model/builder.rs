@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{FitOptions, Model};
-use crate::columns::{ColumnChoices, KindChoice};
+use super::{FitOptions, Model, RowsToLearn};
+use crate::columns::{ColumnChoices, KindChoice, Survey};
 use crate::error::{Error, Result};
 use crate::method::Method;
 use crate::table::Table;
@@ -15,7 +15,7 @@ use crate::train::{Silent, Watcher};
 #[must_use = "nothing is fitted before `fit` is called"]
 pub struct ModelBuilder<'w> {
     method: Method,
-    options: FitOptions,
+    pub(super) options: FitOptions,
     watcher: Option<&'w mut dyn Watcher>,
     /// The first thing that went wrong.
     problem: Option<Error>,
@@ -134,6 +134,15 @@ impl ModelBuilder<'_> {
 
     /// Learns a model from a table.
     pub fn fit(self, table: &Table) -> Result<Model> {
+        self.fit_surveyed(table, None)
+    }
+
+    /// Learns a model from what [`ModelBuilder::read`] gave.
+    pub fn fit_rows(self, rows: &RowsToLearn) -> Result<Model> {
+        self.fit_surveyed(&rows.table, rows.survey.as_ref())
+    }
+
+    fn fit_surveyed(self, table: &Table, survey: Option<&Survey>) -> Result<Model> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
@@ -144,7 +153,7 @@ impl ModelBuilder<'_> {
             ));
         }
         let mut silent = Silent;
-        Model::fit_with(table, &self.method, &self.options, self.watcher.unwrap_or(&mut silent))
+        Model::fit_with(table, survey, &self.method, &self.options, self.watcher.unwrap_or(&mut silent))
     }
 
     fn choose<S: AsRef<str>>(mut self, columns: impl IntoIterator<Item = S>, kind: KindChoice) -> Self {

@@ -4,12 +4,13 @@ mod builder;
 mod drift;
 pub mod file;
 mod generate;
+mod intake;
 mod own;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, marked, no_such_column, plural};
+use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, Survey, marked, plural};
 use crate::decision::{Calibration, Explanation, Scored, reason};
 use crate::drift::Reference;
 use crate::error::{Error, Result};
@@ -21,6 +22,7 @@ use crate::train::{CurvePoint, Ending, FEWEST_ROWS, FitReport, Run, Watcher, dea
 
 pub use builder::ModelBuilder;
 pub use generate::Imputed;
+pub use intake::{Room, RowsToLearn};
 use own::{Halves, left_out_scores};
 
 /// How to fit, beside the method.
@@ -63,8 +65,11 @@ impl Model {
     /// What the columns are is decided from all rows that may be learned from. A method that can leave out rows learns from all of
     /// them, and each is then judged as if it had not been there: that calibrates p-values. For the others a tenth of the rows is held
     /// out to stop the training, and another tenth to calibrate; categories that only those have are unseen to the detector.
+    ///
+    /// With a survey, the rows were chosen from more, and what the columns are is decided from all of those.
     pub(crate) fn fit_with(
         table: &Table,
+        survey: Option<&Survey>,
         method: &Method,
         options: &FitOptions,
         watcher: &mut dyn Watcher,
@@ -72,7 +77,7 @@ impl Model {
         method.validate()?;
         let table = &*marked(table, options.choices.missing.as_deref());
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
-        let encoder = Encoder::new(Schema::learn(table, &rows, &options.choices)?);
+        let encoder = Encoder::new(Schema::learn_surveyed(table, &rows, &options.choices, survey)?);
         let encoded = encoder.encode_whole(table)?;
         let reference = Reference::learn(&encoder, table, &rows, &encoded);
         let manner = Some(Manner::learn(&encoder, table, &rows)?);
@@ -88,7 +93,8 @@ impl Model {
         }
         let report = FitReport {
             rows: [&training, &validation, &calibration].map(|rows| rows.n_rows() as u64),
-            labelled_anomalies,
+            labelled_anomalies: survey.map_or(labelled_anomalies, |survey| survey.labelled_anomalies),
+            chosen_from: survey.map(|survey| survey.rows).filter(|all| *all > table.n_rows() as u64),
             label: options.choices.label.clone(),
             seed: options.seed,
             fingerprint: encoded.fingerprint().to_hex().to_string(),
@@ -223,11 +229,7 @@ impl Model {
 
 /// The rows without a label that says anomaly, and how many have one.
 fn learnable_rows(table: &Table, options: &FitOptions) -> Result<(Vec<usize>, u64)> {
-    let mut rows: Vec<usize> = (0..table.n_rows()).collect();
-    if let (Some(label), Some(anomaly)) = (&options.choices.label, &options.anomaly) {
-        let column = table.column(label).ok_or_else(|| no_such_column(table, label))?;
-        rows.retain(|&row| column.values.text(row).as_deref() != Some(anomaly));
-    }
+    let rows = intake::unlabelled(table, options)?;
     let left_out = table.n_rows() - rows.len();
     if rows.len() < FEWEST_ROWS {
         return Err(Error::fit(

@@ -23,6 +23,9 @@ pub struct FitReport {
     pub rows: [u64; 3],
     /// Rows left out because their label says anomaly.
     pub labelled_anomalies: u64,
+    /// How many rows those were chosen from, where not all were learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_from: Option<u64>,
     /// The column that held labels and was not learned from.
     pub label: Option<String>,
     /// The seed.
