@@ -1,11 +1,13 @@
 //! The native part of the Python package `gnsm`: tables in, scores and reasons out.
 //!
 //! `python/gnsm` makes frames of what comes from here. Work is done without the interpreter's lock (`work.rs`). Tables
-//! come in through the Arrow C stream or as columns of numbers and texts (`source.rs`).
+//! come in through the Arrow C stream or as columns of numbers and texts (`source.rs`). A table on many machines is surveyed
+//! where its parts are (`surveys.rs`).
 
 mod masks;
 mod model;
 mod source;
+mod surveys;
 mod upkeep;
 mod work;
 
@@ -33,6 +35,8 @@ mod _gnsm {
     use crate::masks::{MaskCore, mask_metrics, mask_names, mask_settings};
     #[pymodule_export]
     use crate::model::Core;
+    #[pymodule_export]
+    use crate::surveys::{chosen, merged, survey};
     #[pymodule_export]
     use crate::upkeep::{changes, drift, odd_cells};
 

@@ -3,18 +3,20 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gnsm::internals::files::AtomicFile;
 use gnsm::{
-    ColumnChoices, DriftReport, Explanation, FdrCounter, KindChoice, Model, Reason, Rule, Scored, Table, TableReader,
+    ColumnChoices, DriftReport, Explanation, FdrCounter, KindChoice, Model, Reason, Room, Rule, Scored, Table,
+    TableReader,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict};
 
 use crate::work::{Teller, work};
-use crate::{GnsmError, source};
+use crate::{GnsmError, source, surveys};
 
 /// Rows of the first batch, on which columns are compared with the model's; as the command line has it.
 const CHECKED_ROWS: usize = 1024;
@@ -45,6 +47,13 @@ pub fn check_seconds(max_seconds: Option<f64>) -> PyResult<()> {
         return Err(GnsmError::new_err("setting `max_seconds`: give a positive number of seconds"));
     }
     Ok(())
+}
+
+/// The memory that a fit may take, as on the command line.
+fn room(max_memory: Option<&str>, max_rows: Option<NonZeroUsize>) -> PyResult<Room> {
+    let bytes = max_memory.map(gnsm_cli::memory::size).transpose();
+    let bytes = bytes.map_err(|problem| GnsmError::new_err(format!("setting `max_memory`: {problem}")))?;
+    Ok(gnsm_cli::memory::room(bytes, max_rows.map(NonZeroUsize::get)))
 }
 
 /// A label and kinds of columns, by name.
@@ -91,7 +100,9 @@ impl Core {
     /// Fits a model; also gives what a user should know.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
-    #[pyo3(signature = (source, *, method, preset, head, settings, seed, label, anomaly, kinds, max_seconds, tell))]
+    #[pyo3(signature = (
+        source, *, method, preset, head, settings, seed, label, anomaly, kinds, max_seconds, max_memory, max_rows, survey, tell
+    ))]
     fn fit(
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
@@ -104,6 +115,9 @@ impl Core {
         anomaly: Option<String>,
         kinds: Vec<(String, String)>,
         max_seconds: Option<f64>,
+        max_memory: Option<&str>,
+        max_rows: Option<NonZeroUsize>,
+        survey: Option<&[u8]>,
         tell: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let settings = serde_json::from_str(settings).map_err(|error| problem(&error))?;
@@ -120,16 +134,27 @@ impl Core {
         if max_seconds.is_some() && method.training().is_none() {
             warnings.push(format!("max_seconds limits training, and `{}` has none", method.name()));
         }
+        let room = room(max_memory, max_rows)?;
+        let survey = survey.map(surveys::read).transpose()?;
         let mut reader = source::open(source)?;
         let (model, labelled) = work(py, tell, move |teller| {
-            let table = source::whole(&mut reader)?;
             let mut builder = Model::builder().settings(method).seed(seed).max_seconds(max_seconds).columns(choices);
             if let Some(anomaly) = anomaly {
                 builder = builder.anomaly(anomaly);
             }
-            let model = builder.watch(teller).fit(&table).map_err(text)?;
+            let rows = match survey {
+                Some((survey, smallest)) => builder.read_chosen(&mut reader, survey, smallest),
+                None => builder.read(&mut reader, room, &mut |_| !teller.is_stopped()),
+            };
+            let rows = rows.map_err(text)?.ok_or_else(|| match teller.is_stopped() {
+                true => String::from("stopped"),
+                false => source::NO_ROWS.into(),
+            })?;
+            let model = builder.watch(teller).fit_rows(&rows).map_err(text)?;
             Ok((model, teller.labelled))
         })?;
+        let report = model.report();
+        warnings.extend(report.chosen_from.map(|all| gnsm_cli::chosen_text(report.rows.iter().sum(), all)));
         if labelled == Some(0) {
             warnings.push("no row has the label of an anomaly, so all are learned from; see `anomaly`".into());
         }

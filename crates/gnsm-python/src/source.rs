@@ -60,10 +60,13 @@ pub fn open(source: &Bound<'_, PyAny>) -> PyResult<TableReader> {
     reader.map_err(|error| problem(&error))
 }
 
+/// What is wrong with a table without rows.
+pub const NO_ROWS: &str = "the table holds no rows; give one with rows";
+
 /// All rows of a reader; none are an error.
 pub fn whole(reader: &mut TableReader) -> Result<Table, String> {
     let table = reader.next_batch(usize::MAX).map_err(|error| error.to_string())?;
-    table.ok_or_else(|| "the table holds no rows; give one with rows".into())
+    table.ok_or_else(|| NO_ROWS.into())
 }
 
 fn stream(object: &Bound<'_, PyAny>, name: &str) -> PyResult<ArrowArrayStreamReader> {

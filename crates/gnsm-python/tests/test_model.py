@@ -66,6 +66,23 @@ def test_label_and_kinds_are_those_of_the_command_line(frame, tmp_path):
     assert model.label == "odd" and model.info["rows"]["labelled_anomalies"] == 1
 
 
+def test_rows_are_chosen_as_by_the_command_line(frame, tmp_path):
+    frame.to_parquet(tmp_path / "ledger.parquet", index=False)
+    n_rows = f"{len(frame):,}"
+    with pytest.warns(gnsm.GnsmWarning, match=f"learned from 200 of {n_rows} rows, chosen by a hash of their content"):
+        model = gnsm.fit(frame, max_rows=200)
+    run = command("fit", "ledger.parquet", "-o", "command.gnsm", "--max-rows", "200", cwd=tmp_path)
+    assert run.returncode == 0 and f"learned from 200 of {n_rows} rows" in run.stderr
+    assert model.to_bytes() == (tmp_path / "command.gnsm").read_bytes()
+    assert model.info["rows"]["chosen_from"] == len(frame)
+    assert gnsm.fit(frame[::-1], max_rows=200).to_bytes() == model.to_bytes(), "in any order"
+    assert gnsm.fit(frame, max_memory="1G").to_bytes() == gnsm.fit(frame).to_bytes()
+    with pytest.raises(gnsm.GnsmError, match="setting `max_memory`: give a size in bytes"):
+        gnsm.fit(frame, max_memory="lots")
+    with pytest.raises(gnsm.GnsmError, match="setting `max_rows`: is 0, must be a whole number from 1 on"):
+        gnsm.fit(frame, max_rows=0)
+
+
 def test_settings_change_what_they_name(frame):
     assert gnsm.settings("isolation-forest")["trees"] != 7
     model = gnsm.fit(frame, method="isolation-forest", settings={"trees": 7})

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import warnings
 
 import gnsm
 import numpy
@@ -50,11 +51,27 @@ def test_scores_have_the_same_bits(spark, file):
         gnsm.spark.score(df.withColumnRenamed("amount", "score"), model)
 
 
-def test_a_fit_does_not_depend_on_partitions(spark, file):
+def test_a_fit_is_that_of_one_machine_whatever_the_partitions(spark, file):
+    with pytest.warns(gnsm.GnsmWarning, match="learned from 800 of 3,000 rows, chosen by a hash of their content"):
+        expected = gnsm.fit(file, max_rows=800)
+    df = spark.read.parquet(str(file))
+    for parts in (1, 5):
+        with pytest.warns(gnsm.GnsmWarning, match="learned from 800 of 3,000 rows"):
+            model = gnsm.spark.fit(df.repartition(parts), rows=800)
+        assert model.to_bytes() == expected.to_bytes(), parts
+
+
+def test_a_fit_knows_what_only_other_rows_have(spark, file):
     df = spark.read.parquet(str(file))
     with pytest.warns(gnsm.GnsmWarning, match="of 3,000 rows"):
-        models = [gnsm.spark.fit(df.repartition(parts), rows=800, method="ecod").to_bytes() for parts in (1, 5)]
-    assert models[0] == models[1]
+        model = gnsm.spark.fit(df, rows=100, method="ecod")
+    assert model.columns == gnsm.fit(file, method="ecod").columns
+    # Without more rows than that, all are taken, and nothing has to be said.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", gnsm.GnsmWarning)
+        assert gnsm.spark.fit(df, rows=3000, method="ecod").columns == model.columns
+    with pytest.raises(gnsm.GnsmError, match="`rows`: is 0, must be a whole number from 1 on"):
+        gnsm.spark.fit(df, rows=0)
 
 
 def test_streams(spark, file, tmp_path):

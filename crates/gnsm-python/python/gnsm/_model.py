@@ -24,6 +24,13 @@ class Column(NamedTuple):
     why: str
 
 
+class Surveyed(NamedTuple):
+    """Rows that were chosen from more, with the survey of all of them."""
+
+    rows: Any
+    survey: bytes
+
+
 def settings(method: str = "cells", *, preset: str | None = None, head: str | None = None) -> dict[str, Any]:
     """The default settings of a method: what `fit(settings=...)` may change."""
     found: dict[str, Any] = json.loads(_gnsm.settings(method, preset, head))
@@ -62,7 +69,7 @@ def named(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _value(value: Any) -> str | None:
+def value_text(value: Any) -> str | None:
     """The text of a label, as the table has it."""
     if value is None or isinstance(value, str):
         return value
@@ -91,6 +98,13 @@ def whole(name: str, value: Any, most: int = 2**64 - 1) -> int:
     return int(value.__index__())
 
 
+def positive(name: str, value: Any) -> int:
+    """A setting that is a whole number from 1 on."""
+    if whole(name, value) == 0:
+        raise GnsmError(f"setting `{name}`: is {value!r}, must be a whole number from 1 on")
+    return int(value.__index__())
+
+
 def number(name: str, value: Any) -> float:
     """A setting that is a number."""
     try:
@@ -115,6 +129,8 @@ def fit(
     preset: str | None = None,
     head: str | None = None,
     max_seconds: float | None = None,
+    max_memory: int | str | None = None,
+    max_rows: int | None = None,
     progress: Wanted = None,
     **kinds: Unpack[Kinds],
 ) -> Model:
@@ -129,12 +145,19 @@ def fit(
     settings: settings of the method in place of its own; `gnsm.settings(method)` shows them.
     preset, head: ready-made settings, as on the command line.
     max_seconds: ends training after so many seconds with the best so far.
+    max_memory: about how much memory a fit may take, in bytes or as `"2G"`; half of the machine's by default. Where a table
+        needs more, some of its rows are learned from, chosen by a hash of their content, and a warning says so. What the
+        columns are is learned from all rows.
+    max_rows: learns from at most so many rows, chosen in the same way.
     progress: `False` for none, `True` for a bar, a function that is called with a `gnsm.Progress`. By default there is a
         bar in a terminal and in a notebook, if `tqdm` is installed.
     kinds: `categorical`, `numeric`, `date`, `day_first`, `month_first`, `identifier`, `text` and `ignore` are lists of
         columns that are to be taken for this. The kinds of the others are found.
     """
     pairs = _pairs(kinds)
+    survey = None
+    if isinstance(data, Surveyed):
+        data, survey = data.rows, data.survey
     table = given(data)
     with Teller(progress) as teller:
         core, warnings = Core.fit(
@@ -145,9 +168,12 @@ def fit(
             settings=settings_text(settings),
             seed=whole("seed", seed),
             label=named(label),
-            anomaly=_value(anomaly),
+            anomaly=value_text(anomaly),
             kinds=pairs,
             max_seconds=seconds(max_seconds),
+            max_memory=named(max_memory),
+            max_rows=None if max_rows is None else positive("max_rows", max_rows),
+            survey=survey,
             tell=teller.function,
         )
     warn(warnings)

@@ -1,4 +1,4 @@
-"""Scores on Spark, and fits from a sample of a Spark frame.
+"""Scores on Spark, and fits from some rows of a Spark frame and a survey of all.
 
     import gnsm.spark
 
@@ -12,17 +12,20 @@ streams too.
 from __future__ import annotations
 
 import functools
+import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from . import _gnsm
 from ._gnsm import GnsmError
-from ._model import Model
+from ._model import Model, Surveyed, named, positive, value_text
 from ._model import fit as fit_table
-from ._work import GnsmWarning, warn
+from ._work import GnsmWarning
 
-#: What a hash is taken modulo to choose rows.
-_SPACE = 1 << 31
+#: The column that surveys travel in, and how many of them reach the driver at the most.
+_SURVEY = "survey"
+_MERGERS = 8
 
 
 @functools.lru_cache(maxsize=4)
@@ -76,25 +79,55 @@ def score(
 
 
 def fit(df: Any, *, rows: int = 100_000, **options: Any) -> Model:
-    """Learns from a sample of about `rows` rows. `options` are those of `gnsm.fit`.
+    """Learns from `rows` rows at the most, and from a survey of all. `options` are those of `gnsm.fit`.
 
-    A row is chosen by a hash of its content, so the same rows are chosen whatever the partitions and their order, and the
-    model is the same. A frame with at most `rows` rows is taken whole.
+    What the columns are (kinds, categories, scales) is learned from all rows, where they are. The rows to learn from are those
+    with the smallest hashes of their content. So the model does not depend on partitions and their order, and it is the same
+    as that of `gnsm fit --max-rows` on a file with the same rows. A frame with at most `rows` rows is taken whole. The frame
+    is read twice.
     """
-    from pyspark.sql import functions
-
-    if rows < 1:
-        raise GnsmError(f"`rows` is {rows}; give a positive number")
-    names = df.columns
-    if not names:
+    most = positive("rows", rows)
+    if not df.columns:
         raise GnsmError("the data frame: has no columns; give a table with columns")
-    key = "__gnsm_hash"
-    hashed = df.withColumn(key, functions.xxhash64(*[functions.col(f"`{name}`") for name in names]))
-    total = df.count()
-    if total > rows:
-        limit = int(_SPACE * rows / total)
-        hashed = hashed.where(functions.pmod(functions.col(key), functions.lit(_SPACE)) < limit)
-    table = hashed.toArrow().sort_by(key).drop_columns([key])
-    if table.num_rows < total:
-        warn([f"learned from {table.num_rows:,} of {total:,} rows, chosen by a hash of their content"])
-    return fit_table(table, **options)
+    label, anomaly = named(options.get("label")), value_text(options.get("anomaly"))
+    if label is not None and label not in df.columns:
+        raise GnsmError(f"the data frame has no column `{label}`; its columns are {', '.join(df.columns)}")
+
+    def surveyed(batches: Iterator[Any]) -> Iterator[Any]:
+        first = next(batches, None)
+        if first is not None:
+            yield _one(_gnsm.survey(_stream(first.schema, itertools.chain([first], batches)), most, label, anomaly))
+
+    def merged(batches: Iterator[Any]) -> Iterator[Any]:
+        parts = [part for batch in batches for part in batch.column(0).to_pylist()]
+        if parts:
+            yield _one(_gnsm.merged(parts)[0])
+
+    surveys = df.mapInArrow(surveyed, f"{_SURVEY} binary")
+    # Not all surveys at once on the driver: first some on each executor.
+    surveys = surveys.repartition(_MERGERS).mapInArrow(merged, f"{_SURVEY} binary")
+    survey, _, limit = _gnsm.merged([bytes(row[0]) for row in surveys.collect()])
+
+    def chosen(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in batches:
+            if batch.num_rows > 0:
+                flags = _gnsm.chosen(_stream(batch.schema, [batch]), limit, label, anomaly)
+                yield batch.filter(pyarrow.array([flag == 1 for flag in flags], pyarrow.bool_()))
+
+    return fit_table(Surveyed(df.mapInArrow(chosen, df.schema).toArrow(), survey), **options)
+
+
+def _stream(schema: Any, batches: Iterable[Any]) -> tuple[str, str, Any]:
+    """Record batches as the native part takes them."""
+    import pyarrow
+
+    return ("stream", "the data frame", pyarrow.RecordBatchReader.from_batches(schema, batches))
+
+
+def _one(survey: bytes) -> Any:
+    """A survey as a record batch."""
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_arrays([pyarrow.array([survey], pyarrow.binary())], [_SURVEY])
