@@ -278,9 +278,7 @@ impl Report<'_> {
     fn facts(&self) -> Vec<(&'static str, String)> {
         let [trained, validated, calibrated] = self.model.report().rows;
         let mut facts = vec![("File", shown(&self.file, MOST_NOTE)), ("Model", shown(&self.model_name, MOST_NOTE))];
-        if let Some(hash) = self.model.hash() {
-            facts.push(("Hash (BLAKE3)", hash.to_owned()));
-        }
+        facts.push(("Hash (BLAKE3)", self.model.hash().unwrap_or("none, since the model was not kept").to_owned()));
         facts.push(("Method", self.model.method().name().to_owned()));
         facts.push(("Seed", self.model.report().seed.to_string()));
         facts.push(("Learned from", plural(trained + validated, "row")));
