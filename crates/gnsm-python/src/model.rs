@@ -146,10 +146,8 @@ impl Core {
                 Some((survey, smallest)) => builder.read_chosen(&mut reader, survey, smallest),
                 None => builder.read(&mut reader, room, &mut |_| !teller.is_stopped()),
             };
-            let rows = rows.map_err(text)?.ok_or_else(|| match teller.is_stopped() {
-                true => String::from("stopped"),
-                false => source::NO_ROWS.into(),
-            })?;
+            let none = if teller.is_stopped() { "stopped" } else { source::NO_ROWS };
+            let rows = rows.map_err(text)?.ok_or_else(|| none.to_owned())?;
             let model = builder.watch(teller).fit_rows(&rows).map_err(text)?;
             Ok((model, teller.labelled))
         })?;

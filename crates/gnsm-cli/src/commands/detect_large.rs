@@ -1,7 +1,7 @@
 //! `gnsm detect` on a table that does not fit into memory: once the model has learned, all rows pass by in batches.
 //!
-//! Rows are judged as new rows are, since nothing tells which of them were learned from. Memory does not grow with the table,
-//! but for a count of the p-values where a false discovery rate is asked for.
+//! Rows are judged as new rows are; the few that were learned from are not left out first. Memory does not grow with the
+//! table, but for a count of the p-values where a false discovery rate is asked for.
 
 use anyhow::{Result, bail};
 use gnsm::internals::files::AtomicFile;
@@ -27,12 +27,14 @@ const MOST_ALIKE: usize = 1000;
 
 /// Refuses what only a table in memory can have.
 pub fn refuse(arguments: &DetectArguments) -> Result<()> {
-    let advice = "give more --max-memory, or another machine";
+    let advice = "give more --max-memory, and no --max-rows";
     if arguments.output.cells {
-        bail!("--cells needs the whole table in memory, and it does not fit; {advice}");
+        bail!("--cells needs the whole table, and there is room for some of its rows only; {advice}");
     }
     if !drift::is_read_twice(&arguments.files) {
-        bail!("the table does not fit into memory, so it has to be read twice; write it to a file first, or {advice}");
+        bail!(
+            "there is room for some of the rows only, so they have to be read twice; write them to a file first, or {advice}"
+        );
     }
     Ok(())
 }
@@ -52,7 +54,7 @@ pub struct Outputs {
 /// Scores all rows and shows the oddest.
 pub fn run(model: &Model, arguments: &DetectArguments, outputs: Outputs, console: Console) -> Result<Outcome> {
     let Outputs { rule, mut writer, writes, page } = outputs;
-    console.note("the table does not fit into memory: all rows are scored in a stream, as new rows are");
+    console.note("there was room for some of the rows only: all are scored in a stream, as new rows are");
     let mut reader = open_table(&arguments.files, &arguments.read.options(Some(model.schema().missing.clone())))?;
     let n_reasons = arguments.output.explain.unwrap_or(0).min(model.encoder().features().len());
     let mut collector = page.is_some().then(|| Collector::new(model, rule)).transpose()?;

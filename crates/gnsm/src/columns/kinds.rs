@@ -518,7 +518,7 @@ fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
         (counted.ends(&format), numbers.first().copied(), numbers.last().copied())
     {
         let outside = [least, largest].into_iter().filter(|end| *end < first || *end > last).map(|end| (end, 1));
-        numbers = sorted(numbers.into_iter().chain(outside).collect::<Vec<_>>().into_iter());
+        numbers = sorted(numbers.into_iter().chain(outside));
     }
     Kind::Numeric { scale: Scale::learn(&numbers), missing: counted.has_missing(), stray: n < counted.present, format }
 }

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::table::{Column, MISSING, Table, TimeKind, Values};
+use crate::table::{Column, MISSING, Table, TextCells, TimeKind, Values};
 use value::{SmallestValues, SurveyedValue};
 
 pub(super) use value::ByHash;
@@ -357,7 +357,7 @@ impl CellType {
         let n_rows = values.len();
         match (self, values) {
             (Self::Text, values) if !matches!(values, Values::Text(_)) => {
-                Values::Text(Default::default()).followed_by(values)
+                Values::Text(TextCells::default()).followed_by(values)
             }
             (Self::Number { integer }, Values::Number { values, .. }) => {
                 Ok(Values::Number { values, integer: *integer })

@@ -138,7 +138,7 @@ impl ModelBuilder<'_> {
             reader.recycle(batch);
         }
         if let n @ 2.. = reader.parts().len() {
-            file = format!("{} files", n);
+            file = format!("{n} files");
         }
         self.chosen(survey, chosen, file)
     }

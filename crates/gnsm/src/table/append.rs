@@ -130,7 +130,7 @@ impl Values {
     /// Appends each cell as text, missing as the empty one.
     fn write_texts(&self, cells: &mut TextCells) {
         match self {
-            Self::Text(texts) => texts.iter().for_each(|text| cells.push(text)),
+            Self::Text(texts) => cells.append(texts),
             Self::Category { codes, names } => {
                 for &code in codes {
                     cells.push(names.get(code as usize).map_or("", |name| name));

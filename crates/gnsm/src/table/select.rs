@@ -102,12 +102,13 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::ReadOptions;
     use crate::table::tests::{read, texts};
 
     #[test]
     fn chosen_rows_keep_their_cells_and_no_other_names() {
         let json = b"{\"a\": \"x\", \"b\": 1}\n{\"a\": \"y\"}\n{\"b\": 3}\n{\"a\": \"z\", \"b\": 4}\n";
-        let table = read(json, &Default::default()).unwrap();
+        let table = read(json, &ReadOptions::default()).unwrap();
         let chosen = table.select(&[3, 2, 3, 0]);
         assert_eq!(texts(&chosen, "a"), ["z", "<missing>", "z", "x"]);
         assert_eq!(texts(&chosen, "b"), ["4", "3", "4", "1"]);
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn batches_are_joined_in_their_order() {
-        let table = read(b"x\n1\n2\n3\n4\n5\n", &Default::default()).unwrap();
+        let table = read(b"x\n1\n2\n3\n4\n5\n", &ReadOptions::default()).unwrap();
         let batches = (0..5).map(|row| table.select(&[row])).collect();
         assert_eq!(joined(batches).unwrap().unwrap(), table);
         assert_eq!(joined(Vec::new()).unwrap(), None);
