@@ -32,7 +32,7 @@ pub fn alternatives(report: &Report<'_>) -> Vec<Vec<Alternatives>> {
     let left_out = if report.is_own { detector.expected_left_out(&rows, &asked) } else { None };
     let expected = left_out.or_else(|| detector.expected(&rows, &asked));
     let of_row = |(at, row): (usize, &OddRow)| {
-        let view = View { encoder, expected: expected.as_ref(), at, row };
+        let view = OddRowView { encoder, expected: expected.as_ref(), at, row };
         row.explanation.reasons.iter().map(|reason| view.alternatives(reason).unwrap_or_else(|| told(reason))).collect()
     };
     report.odd.iter().enumerate().map(of_row).collect()
@@ -67,14 +67,14 @@ fn told(reason: &Reason) -> Alternatives {
     [seen].into_iter().chain(other).collect()
 }
 
-struct View<'a> {
+struct OddRowView<'a> {
     encoder: &'a Encoder,
     expected: Option<&'a Expected>,
     at: usize,
     row: &'a OddRow,
 }
 
-impl View<'_> {
+impl OddRowView<'_> {
     fn alternatives(&self, reason: &Reason) -> Option<Alternatives> {
         let (expected, feature) = (self.expected?, feature_of(self.encoder, reason)?);
         if feature.aspect == Aspect::Value {

@@ -15,12 +15,12 @@ use crate::words::cut;
 /// Bytes that the rows may take. With charts and script, a page is then smaller than 3 MB.
 const ROOM: usize = 2_200_000;
 /// Characters of a cell and reasons of a row: the first that leave enough room.
-const SIZES: [Size; 5] = [
-    Size { cell: CELL, reasons: 12 },
-    Size { cell: CELL, reasons: 6 },
-    Size { cell: 80, reasons: 6 },
-    Size { cell: 80, reasons: 3 },
-    Size { cell: 24, reasons: 3 },
+const SIZES: [RowSize; 5] = [
+    RowSize { cell: CELL, reasons: 12 },
+    RowSize { cell: CELL, reasons: 6 },
+    RowSize { cell: 80, reasons: 6 },
+    RowSize { cell: 80, reasons: 3 },
+    RowSize { cell: 24, reasons: 3 },
 ];
 /// Characters of a value inside a reason.
 const SAW: usize = 120;
@@ -32,13 +32,13 @@ const WORTH: usize = 5;
 
 /// How much of each row is shown.
 #[derive(Debug, Clone, Copy)]
-struct Size {
+struct RowSize {
     cell: usize,
     reasons: usize,
 }
 
 /// The data block of a page.
-pub struct Block {
+pub struct DataBlock {
     /// JSON that can stand inside a script element.
     pub json: String,
     /// How many rows are in it.
@@ -77,7 +77,7 @@ struct DataRow {
     /// Whether it is flagged.
     f: bool,
     /// Its cells.
-    c: Vec<Option<Text>>,
+    c: Vec<Option<SharedText>>,
     /// Its reasons.
     r: Vec<DataReason>,
     /// The share of the score that is no reason's.
@@ -95,31 +95,31 @@ struct DataReason {
     /// Its kind.
     k: usize,
     /// Its words.
-    w: Text,
+    w: SharedText,
     /// What was expected.
-    x: Option<Text>,
+    x: Option<SharedText>,
     /// Values with their probabilities, and whether it is the one that was seen.
-    a: Vec<(Text, f64, bool)>,
+    a: Vec<(SharedText, f64, bool)>,
 }
 
 #[derive(Serialize)]
 struct DataUsual {
     n: u64,
-    c: Vec<Option<Text>>,
+    c: Vec<Option<SharedText>>,
 }
 
 /// A text, or its place among those that occur more than once.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Text {
+enum SharedText {
     Own(String),
     Place(usize),
 }
 
 /// The data block of a report: all rows if they fit, with shorter cells and fewer reasons if they have to.
-pub fn block_of(report: &Report<'_>) -> Block {
+pub fn block_of(report: &Report<'_>) -> DataBlock {
     let alternatives = alternatives(report);
-    let build = |rows: usize, size: Size| block(&data(report, &alternatives, rows, size));
+    let build = |rows: usize, size: RowSize| block(&data(report, &alternatives, rows, size));
     let mut rows = report.odd.len();
     let (mut json, mut cell) = (String::new(), CELL);
     for size in SIZES {
@@ -132,10 +132,10 @@ pub fn block_of(report: &Report<'_>) -> Block {
         rows = (rows as f64 * 0.95 * ROOM as f64 / json.len() as f64).max(1.0) as usize;
         json = build(rows, SIZES[SIZES.len() - 1]);
     }
-    Block { json, rows, cell }
+    DataBlock { json, rows, cell }
 }
 
-fn data(report: &Report<'_>, alternatives: &[Vec<Alternatives>], rows: usize, size: Size) -> Data {
+fn data(report: &Report<'_>, alternatives: &[Vec<Alternatives>], rows: usize, size: RowSize) -> Data {
     let place: HashMap<&str, usize> = report.columns.iter().map(String::as_str).zip(0..).collect();
     let mut usual: Vec<DataUsual> = Vec::new();
     let mut place_of_usual: HashMap<u64, usize> = HashMap::new();
@@ -177,8 +177,8 @@ fn data(report: &Report<'_>, alternatives: &[Vec<Alternatives>], rows: usize, si
     }
 }
 
-fn texts_of(cells: &[Option<String>], most: usize) -> Vec<Option<Text>> {
-    cells.iter().map(|text| text.as_ref().map(|text| Text::Own(cut(text, most)))).collect()
+fn texts_of(cells: &[Option<String>], most: usize) -> Vec<Option<SharedText>> {
+    cells.iter().map(|text| text.as_ref().map(|text| SharedText::Own(cut(text, most)))).collect()
 }
 
 fn reasons(
@@ -186,7 +186,7 @@ fn reasons(
     row: &OddRow,
     alternatives: &[Alternatives],
     place: &HashMap<&str, usize>,
-    size: Size,
+    size: RowSize,
 ) -> Vec<DataReason> {
     let most = SAW.min(size.cell);
     let reason = |(reason, alternatives): (&Reason, &Alternatives)| {
@@ -199,9 +199,12 @@ fn reasons(
             c: place.get(reason.column.as_str()).copied().unwrap_or(0),
             h: rounded(reason.share),
             k: ReasonKind::ALL.iter().position(|other| *other == kind).unwrap_or(0),
-            w: Text::Own(short.words()),
-            x: short.expected.map(Text::Own),
-            a: alternatives.iter().map(|(name, p, seen)| (Text::Own(cut(name, most)), rounded(*p), *seen)).collect(),
+            w: SharedText::Own(short.words()),
+            x: short.expected.map(SharedText::Own),
+            a: alternatives
+                .iter()
+                .map(|(name, p, seen)| (SharedText::Own(cut(name, most)), rounded(*p), *seen))
+                .collect(),
         }
     };
     let counts = |(at, (reason, _)): &(usize, (&Reason, &Alternatives))| *at < FIRST || reason.share >= SHARE;
@@ -213,7 +216,7 @@ fn reasons(
 fn share_texts(rows: &mut [DataRow], usual: &mut [DataUsual]) -> Vec<String> {
     let (mut once, mut repeated) = (HashSet::new(), HashSet::new());
     for text in texts(rows, usual) {
-        if let Text::Own(text) = text
+        if let SharedText::Own(text) = text
             && text.len() >= WORTH
             && !once.insert(text.clone())
         {
@@ -223,21 +226,21 @@ fn share_texts(rows: &mut [DataRow], usual: &mut [DataUsual]) -> Vec<String> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut list = Vec::new();
     for text in texts(rows, usual) {
-        if let Text::Own(own) = text
+        if let SharedText::Own(own) = text
             && repeated.contains(own)
         {
             let place = *places.entry(own.clone()).or_insert_with(|| {
                 list.push(own.clone());
                 list.len() - 1
             });
-            *text = Text::Place(place);
+            *text = SharedText::Place(place);
         }
     }
     list
 }
 
 /// All texts, in a fixed order.
-fn texts<'a>(rows: &'a mut [DataRow], usual: &'a mut [DataUsual]) -> impl Iterator<Item = &'a mut Text> {
+fn texts<'a>(rows: &'a mut [DataRow], usual: &'a mut [DataUsual]) -> impl Iterator<Item = &'a mut SharedText> {
     let of_reason = |reason: &'a mut DataReason| {
         let names = reason.a.iter_mut().map(|(name, ..)| name);
         [&mut reason.w].into_iter().chain(&mut reason.x).chain(names)
@@ -271,7 +274,7 @@ mod tests {
     fn texts_that_occur_twice_are_kept_once() {
         let row = |cells: [&str; 3]| DataUsual {
             n: 0,
-            c: cells.map(|text| (!text.is_empty()).then(|| Text::Own(text.to_owned()))).into(),
+            c: cells.map(|text| (!text.is_empty()).then(|| SharedText::Own(text.to_owned()))).into(),
         };
         let mut usual = [row(["Marketing", "", "412.50"]), row(["red", "Marketing", "red"])];
         let list = share_texts(&mut [], &mut usual);

@@ -42,7 +42,7 @@ struct Truth {
 }
 
 #[derive(Default)]
-struct Counts {
+struct SoakCounts {
     asked: AtomicU64,
     wrong: AtomicU64,
     lost: AtomicU64,
@@ -56,16 +56,16 @@ struct Counts {
 struct Soak {
     address: SocketAddr,
     truth: Truth,
-    counts: Counts,
+    counts: SoakCounts,
     latency: Vec<AtomicU64>,
     stop: AtomicBool,
     rate: f64,
 }
 
 /// A generator of numbers that need not be good ones.
-struct Draw(u64);
+struct Chance(u64);
 
-impl Draw {
+impl Chance {
     fn next(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
@@ -92,7 +92,7 @@ fn main() -> Result<(), Failure> {
     let soak = Arc::new(Soak {
         address,
         truth,
-        counts: Counts::default(),
+        counts: SoakCounts::default(),
         latency: (0..BINS).map(|_| AtomicU64::new(0)).collect(),
         stop: AtomicBool::new(false),
         rate: rate.parse()?,
@@ -245,7 +245,7 @@ impl Soak {
 
 /// Asks at a steady rate over one connection, at random times.
 fn asker(soak: &Soak, at: u64) {
-    let mut draw = Draw(at + 1);
+    let mut draw = Chance(at + 1);
     let mut due = Instant::now();
     let mut connection = None;
     while soak.goes_on() {
@@ -278,7 +278,7 @@ fn ask(
 
 /// Sends a request in small pieces over some seconds, and wants its answer all the same.
 fn slow(soak: &Soak, at: u64) {
-    let mut draw = Draw(100 + at);
+    let mut draw = Chance(100 + at);
     while soak.goes_on() {
         let row = draw.next(soak.truth.rows.len() as u64) as usize;
         let all = request(soak.truth.rows[row].as_bytes());
@@ -296,7 +296,7 @@ fn slow(soak: &Soak, at: u64) {
 
 /// Goes away in the middle of a request, or before its answer.
 fn cutter(soak: &Soak) {
-    let mut draw = Draw(200);
+    let mut draw = Chance(200);
     while soak.goes_on() {
         let row = draw.next(soak.truth.rows.len() as u64) as usize;
         let all = request(soak.truth.rows[row].as_bytes());
@@ -311,7 +311,7 @@ fn cutter(soak: &Soak) {
 
 /// Sends bodies that were spoiled. Each gets an answer, and none is the server's fault.
 fn spoiler(soak: &Soak) {
-    let mut draw = Draw(300);
+    let mut draw = Chance(300);
     while soak.goes_on() {
         let row = draw.next(soak.truth.rows.len() as u64) as usize;
         let mut body = soak.truth.rows[row].clone().into_bytes();

@@ -2,7 +2,8 @@
 //!
 //! A row that was learned from looks usual: a forest has cut around it, and its nearest neighbour is itself. Methods that
 //! can leave out one row of what they counted do that ([`Method::leaves_out`]). For the others the rows are dealt into two
-//! halves, and each half is judged by a detector that was fitted on the other.
+//! halves, and each half is judged by a detector that was fitted on the other. Equal rows are judged by one detector, so that
+//! they have one score: if both halves have some, by that of the second half.
 
 use super::{FitOptions, Model};
 use crate::columns::{Encoded, Encoder};
@@ -16,9 +17,9 @@ use crate::train::{FEWEST_ROWS, Run, Watcher, deal, halve};
 /// Two detectors that together can judge every row of a table as new.
 #[derive(Debug, Clone)]
 pub(crate) struct Halves {
-    /// Which half each row of the table is in; rows that may not be learned from are in the first.
-    half_of_row: Vec<usize>,
-    /// For each half, the detector that has not learned from it, and the rows that it has learned from.
+    /// Which detector judges each row of the table.
+    judge_of_row: Vec<usize>,
+    /// Two detectors, and the rows that each has learned from.
     judges: [(Fitted, Encoded); 2],
 }
 
@@ -36,10 +37,12 @@ impl Halves {
             return Ok(None);
         }
         let halves = halve(learnable, options.seed);
-        let mut half_of_row = vec![0; encoded.n_rows()];
-        for row in &halves[1] {
-            half_of_row[*row] = 1;
+        let (firsts, of_row) = encoded.distinct();
+        let mut judge_of = vec![1; firsts.len()];
+        for row in &halves[0] {
+            judge_of[of_row[*row] as usize] = 0;
         }
+        let judge_of_row = of_row.iter().map(|which| judge_of[*which as usize]).collect();
         let mut fit_on = |rows: Vec<usize>| {
             let [mut training, validation, calibration] = deal(rows, options.seed);
             training.extend(calibration);
@@ -51,10 +54,10 @@ impl Halves {
         };
         let [first, second] = halves;
         let judges = [fit_on(second)?, fit_on(first)?];
-        Ok(Some(Self { half_of_row, judges }))
+        Ok(Some(Self { judge_of_row, judges }))
     }
 
-    /// What each half's judge says of some rows of the table, in their order.
+    /// What each row's judge says of it, for some rows of the table, in their order.
     fn judge<T: Clone>(
         &self,
         encoder: &Encoder,
@@ -63,11 +66,11 @@ impl Halves {
         say: impl Fn(&Fitted, &Encoded, &[usize]) -> Vec<T>,
     ) -> Vec<T> {
         let mut said = vec![None; rows.len()];
-        for (half, (fitted, learned)) in self.judges.iter().enumerate() {
-            let places: Vec<usize> = (0..rows.len()).filter(|place| self.half_of_row[rows[*place]] == half).collect();
-            let of_half: Vec<usize> = places.iter().map(|place| rows[*place]).collect();
-            let encoded = table_rows.select(&of_half).unseen_by(encoder.layout(), learned);
-            for (place, one) in places.into_iter().zip(say(fitted, &encoded, &of_half)) {
+        for (judge, (fitted, learned)) in self.judges.iter().enumerate() {
+            let places: Vec<usize> = (0..rows.len()).filter(|place| self.judge_of_row[rows[*place]] == judge).collect();
+            let of_judge: Vec<usize> = places.iter().map(|place| rows[*place]).collect();
+            let encoded = table_rows.select(&of_judge).unseen_by(encoder.layout(), learned);
+            for (place, one) in places.into_iter().zip(say(fitted, &encoded, &of_judge)) {
                 said[place] = Some(one);
             }
         }
@@ -130,7 +133,7 @@ impl Model {
 
     /// The halves, if there are any and the rows are those that were dealt.
     fn halves_of(&self, rows: &Encoded) -> Option<&Halves> {
-        self.halves.as_ref().filter(|halves| halves.half_of_row.len() == rows.n_rows())
+        self.halves.as_ref().filter(|halves| halves.judge_of_row.len() == rows.n_rows())
     }
 }
 
@@ -153,7 +156,7 @@ mod tests {
     use crate::table::{ReadOptions, TableReader};
 
     fn table(rows: usize) -> Result<Table> {
-        let row = |row: usize| format!("{},{},{}.5\n", ["a", "b"][row % 2], ["p", "q", "r"][row % 3], row * row % 97);
+        let row = |row: usize| format!("{},{},{}.5\n", ["a", "b"][row % 2], ["p", "q", "r"][row % 3], row * row % 9973);
         let text = format!("x,y,z\n{}", (0..rows).map(row).collect::<String>());
         let source = Box::new(std::io::Cursor::new(text));
         let mut reader = TableReader::from_reader("t.csv", source, &ReadOptions::default())?;
@@ -168,9 +171,11 @@ mod tests {
         let rows = model.encoder.encode_whole(&table)?;
         let scores = model.score_own(&table)?;
         for (row, scored) in scores.iter().enumerate() {
-            let (judge, learned) = &halves.judges[halves.half_of_row[row]];
+            let (judge, learned) = &halves.judges[halves.judge_of_row[row]];
             let alone = rows.select(&[row]).unseen_by(model.encoder.layout(), learned);
             assert_eq!(judge.score_distinct(&alone), [scored.score], "row {row}");
+            let is_known = (0..learned.n_rows()).any(|at| learned.numbers(at) == rows.numbers(row));
+            assert!(!is_known, "row {row} is judged by who has learned from it");
         }
         let n = |of: &Encoded| of.n_rows();
         assert_eq!(n(&halves.judges[0].1) + n(&halves.judges[1].1), 200, "together they have learned from all rows");
@@ -179,6 +184,14 @@ mod tests {
             let parts: f64 = explanation.reasons.iter().map(|reason| reason.part).sum();
             assert!((parts + explanation.base + explanation.rest - scores[row].score).abs() < 1e-6, "row {row}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn equal_rows_have_one_score() -> Result<()> {
+        let table = table(100)?.select(&(0..200).map(|row| row % 100).collect::<Vec<_>>());
+        let scores = Model::builder().method("isolation-forest").judge_own(true).fit(&table)?.score_own(&table)?;
+        assert_eq!(scores[..100], scores[100..]);
         Ok(())
     }
 
