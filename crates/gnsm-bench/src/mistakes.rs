@@ -171,13 +171,11 @@ pub fn first_reason(figures: &Figures, table: &str, kind: Option<usize>) -> Opti
         let named = figures.get(&(table.to_owned(), kind)).filter(|named| named.planted > 0)?;
         Some(100.0 * named.first as f64 / named.planted as f64)
     };
-    match kind {
-        Some(kind) => of(kind),
-        None => {
-            let shares: Vec<f64> = (0..KINDS.len()).filter_map(of).collect();
-            (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
-        }
+    if kind.is_some() {
+        return kind.and_then(of);
     }
+    let shares: Vec<f64> = (0..KINDS.len()).filter_map(of).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 /// The figures as a table: a line for each table.

@@ -59,7 +59,7 @@ pub fn survey<'py>(
 
 /// One survey from those of the parts, the number of rows, and the largest hash of a row that is chosen.
 #[pyfunction]
-pub fn merged<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<(Bound<'py, PyBytes>, u64, u64)> {
+pub fn merged(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<(Bound<'_, PyBytes>, u64, u64)> {
     let mut parts = parts.iter().map(|part| parsed(part));
     let mut whole = parts.next().ok_or_else(|| problem(source::NO_ROWS))??;
     for part in parts {

@@ -120,7 +120,7 @@ pub fn summaries(report: &Report<'_>) -> (Vec<ColumnSummary>, usize) {
                 notes.push(format!("{} of all rows {what}", percent(share)));
             }
         }
-        let drift = report.drift.iter().flat_map(|drift| drift.moved()).find(|column| column.column == schema.name);
+        let drift = report.drift.iter().flat_map(gnsm::DriftReport::moved).find(|column| column.column == schema.name);
         if drift.is_some() {
             notes.push("It has moved since training".into());
         }

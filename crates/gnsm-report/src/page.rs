@@ -95,7 +95,7 @@ struct Moved {
     name: String,
     /// Its place among the columns of the page.
     index: Option<usize>,
-    has_moved: bool,
+    has_drift: bool,
     is_aside: bool,
     notes: Vec<String>,
 }
@@ -208,7 +208,7 @@ impl Report<'_> {
             Moved {
                 name: shown(&column.column, NAME),
                 index: place.filter(|place| columns.iter().any(|column| column.index == *place)),
-                has_moved: column.moved,
+                has_drift: column.moved,
                 is_aside: column.set_aside && self.model.encoder().sets_aside(),
                 notes: column.notes.iter().map(|note| shown(note, MOST_NOTE)).collect(),
             }

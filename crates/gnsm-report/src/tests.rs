@@ -304,7 +304,7 @@ fn spoiled(draw: &mut impl FnMut(usize) -> usize) -> String {
     }
     let columns = text.split(',').count();
     text.push('\n');
-    for _ in 0..1 + draw(6) {
+    for _ in 0..=draw(6) {
         let cells: Vec<&str> = (0..columns).map(|_| CELLS[draw(CELLS.len())]).collect();
         text += &(cells.join(",") + "\n");
     }

@@ -151,7 +151,7 @@ fn start(binary: &Path, model: &Path) -> Result<(Child, SocketAddr), Failure> {
             let address = told["address"].as_str().unwrap_or_default().parse()?;
             // A log that nobody reads would stop the server.
             thread::spawn(move || {
-                lines.map_while(Result::ok).filter(|line| line.contains("panic")).for_each(|line| eprintln!("{line}"))
+                lines.map_while(Result::ok).filter(|line| line.contains("panic")).for_each(|line| eprintln!("{line}"));
             });
             return Ok((child, address));
         }
@@ -188,7 +188,7 @@ fn request(body: &[u8]) -> Vec<u8> {
 fn connect(address: SocketAddr) -> std::io::Result<BufReader<TcpStream>> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    stream.set_read_timeout(Some(Duration::from_mins(1)))?;
     Ok(BufReader::new(stream))
 }
 

@@ -7,6 +7,7 @@ mod deep;
 mod masks;
 mod method;
 mod originals;
+mod p_values;
 mod plain_scorer;
 mod public_items;
 mod quality;
