@@ -303,8 +303,9 @@ impl RowView<'_> {
                 if usual.contains(&code) {
                     return None;
                 }
-                reason.expected =
-                    Some(runs(part, &usual.iter().filter_map(|code| feature.value(*code)).collect::<Vec<_>>()));
+                let usual: Vec<u32> = usual.iter().filter_map(|code| feature.value(*code)).collect();
+                // Not every method tells what is usual.
+                reason.expected = (!usual.is_empty()).then(|| runs(part, &usual));
             }
             Aspect::After(from) => {
                 let seconds = self.encoder.seconds_after(self.table, self.source, feature.column, from)?;

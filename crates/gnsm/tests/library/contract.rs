@@ -305,3 +305,18 @@ fn no_rows_are_refused() -> Result<()> {
         Ok(())
     })
 }
+
+#[test]
+fn a_method_without_expectations_expects_no_empty_text() {
+    let row = |i: usize| format!("2024-{:02}-{:02},{}\n", i % 12 + 1, i % 28 + 1, ["a", "b"][i % 2]);
+    let text = format!("posted,kind\n{}", (0..300).map(row).collect::<String>());
+    let source = Box::new(std::io::Cursor::new(text));
+    let mut reader = gnsm::TableReader::from_reader("t.csv", source, &gnsm::ReadOptions::default()).expect("read");
+    let table = reader.next_batch(usize::MAX).expect("read").expect("rows");
+    let model = gnsm::Model::builder().method("isolation-forest").fit(&table).expect("fitted");
+    let every: Vec<usize> = (0..300).collect();
+    let explanations = model.explain_own(&table, &every, 9).expect("explained");
+    let reasons: Vec<_> = explanations.iter().flat_map(|explanation| &explanation.reasons).collect();
+    assert!(reasons.iter().any(|reason| reason.column == "posted"));
+    assert!(reasons.iter().all(|reason| reason.expected.as_deref() != Some("")));
+}
