@@ -143,9 +143,8 @@ impl Learner<'_> {
 
     /// The links of the columns that predict the cell best by themselves, best first.
     fn links(&self, cell: usize, left_out: &[Option<LeftOut>]) -> Vec<Link> {
-        // What else is looked at in the same column is no second opinion: the calendar ties a weekday to its day.
         let is_context =
-            |d: &usize| !self.layout.are_one_column(*d, cell) && self.columns[*d].speaks && self.columns[*d].varies();
+            |d: &usize| self.layout.may_tell(*d, cell) && self.columns[*d].speaks && self.columns[*d].varies();
         let mut contexts: Vec<usize> = (0..self.columns.len()).filter(is_context).collect();
         if !self.columns[cell].varies() {
             return Vec::new();

@@ -182,12 +182,12 @@ impl Encoder {
             (feature.missing < feature.size && feature.missing != feature.usual).then_some(feature.missing)
         };
         let missing = features.iter().map(missing_code).collect();
-        let mut owners = vec![0; n_numbers + features.len()];
+        let mut families = vec![None; n_numbers + features.len()];
         for feature in &features {
             let cells = feature.number.into_iter().chain([n_numbers + feature.group]);
-            cells.for_each(|cell| owners[cell] = feature.column as u32);
+            cells.for_each(|cell| families[cell] = feature.family(&schema));
         }
-        let layout = Layout::new(n_numbers, sizes).with_missing(missing).with_owners(owners);
+        let layout = Layout::new(n_numbers, sizes).with_missing(missing).with_families(families);
         let mut shared = BTreeMap::new();
         for feature in &features {
             if let (Aspect::Value, Kind::Categorical { categories, rare, .. }) =
@@ -403,9 +403,9 @@ impl Encoder {
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &text))
             }
             (Aspect::Value, Parsed::Moments(moments, values)) => match moments[row] {
-                Cell::Value(_) => values.text(row).map_or(feature.usual, |text| self.code_of(feature, &text)),
                 Cell::Missing => feature.missing,
-                Cell::Stray => feature.usual,
+                // What is no time is none of those that were seen.
+                _ => values.text(row).map_or(feature.missing, |text| self.code_of(feature, &text)),
             },
             (Aspect::Shape, Parsed::Words(values) | Parsed::Named { values, .. }) => {
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &shape(&text)))

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use super::codes::Codes;
+use super::date::DateFormat;
 use super::encode::Cell;
 use super::layout::UNSEEN;
 use super::scale::Scale;
@@ -70,6 +71,19 @@ impl Feature {
     /// What a code stands for, where that is a number.
     pub fn value(&self, code: u32) -> Option<u32> {
         self.values.get(code as usize).copied()
+    }
+
+    /// What says the same thing as this feature: all that is looked at in one column. All dates of a row are one family,
+    /// since the calendar ties their weekdays and hours to how long they are apart. The day of the month stands alone:
+    /// rows of one day are alike in a log, and a month later they are not.
+    pub(super) fn family(&self, schema: &Schema) -> Option<u32> {
+        let is_date = |kind: &Kind| matches!(kind, Kind::Date { format, .. } if *format != DateFormat::TimeOfDay);
+        let family = match self.aspect {
+            Aspect::Part(DatePart::Day) => None,
+            _ if !is_date(&schema.columns[self.column].kind) => Some(self.column),
+            _ => schema.columns.iter().position(|column| is_date(&column.kind)),
+        };
+        family.map(|column| column as u32)
     }
 
     /// The code that says whether there is a number or a date.

@@ -575,7 +575,7 @@ fn date(cells: CellsToLearn<'_>, counted: &Counted, format: DateFormat) -> Optio
         (_, true) => 0.25 * span,
         _ => span.max(2.0 * YEAR),
     };
-    let times = if is_time { repeated_times(counted) } else { Vec::new() };
+    let times = if is_time { repeated_times(counted, format) } else { Vec::new() };
     let scored = ages || (is_time && times.is_empty());
     Some(Kind::Date {
         format,
@@ -612,13 +612,13 @@ impl DatePart {
 }
 
 /// Times of day, as written, where most cells hold one that repeats: a timetable.
-fn repeated_times(counted: &Counted) -> Vec<String> {
+fn repeated_times(counted: &Counted, format: DateFormat) -> Vec<String> {
     let repeated = |(_, count): &(&str, usize)| *count > 4;
     let n: usize = counted.cells().filter(repeated).map(|(_, count)| count).sum();
     if 2 * n < counted.present {
         return Vec::new();
     }
-    let mut by_count: Vec<(&str, usize)> = counted.cells().collect();
+    let mut by_count: Vec<(&str, usize)> = counted.cells().filter(|(text, _)| format.parse(text).is_some()).collect();
     by_count.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
     let mut times: Vec<String> = by_count.iter().take(MOST_CATEGORIES).map(|(text, _)| (*text).to_owned()).collect();
     times.sort_unstable();

@@ -24,8 +24,8 @@ pub struct Layout {
     missing: Vec<Option<u32>>,
     /// Places that several categories share, with how many do.
     shared: BTreeMap<usize, u32>,
-    /// The column that each cell is of; empty where each is of its own.
-    owners: Vec<u32>,
+    /// The family of each cell, none for a cell that stands alone; empty where each is of its own.
+    families: Vec<Option<u32>>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ struct LayoutData {
     #[serde(default)]
     shared: BTreeMap<usize, u32>,
     #[serde(default)]
-    owners: Vec<u32>,
+    families: Vec<Option<u32>>,
 }
 
 impl From<LayoutData> for Layout {
@@ -46,7 +46,7 @@ impl From<LayoutData> for Layout {
         Self::new(data.numbers, data.groups)
             .with_missing(data.missing)
             .with_shared(data.shared)
-            .with_owners(data.owners)
+            .with_families(data.families)
     }
 }
 
@@ -57,7 +57,7 @@ impl From<Layout> for LayoutData {
             groups: layout.sizes,
             missing: layout.missing,
             shared: layout.shared,
-            owners: layout.owners,
+            families: layout.families,
         }
     }
 }
@@ -73,7 +73,7 @@ impl Layout {
                 width - size
             })
             .collect();
-        Self { n_numbers, sizes, starts, width, missing: Vec::new(), shared: BTreeMap::new(), owners: Vec::new() }
+        Self { n_numbers, sizes, starts, width, missing: Vec::new(), shared: BTreeMap::new(), families: Vec::new() }
     }
 
     /// The same, told which code of each group means "missing".
@@ -88,16 +88,17 @@ impl Layout {
         self
     }
 
-    /// The same, told which column each cell is of: numbers first, then groups.
-    pub fn with_owners(mut self, owners: Vec<u32>) -> Self {
-        self.owners = owners;
+    /// The same, told the family of each cell, numbers first, then groups. A cell of none stands alone.
+    pub fn with_families(mut self, families: Vec<Option<u32>>) -> Self {
+        self.families = families;
         self
     }
 
-    /// Whether two cells are of one column.
-    pub fn are_one_column(&self, one: usize, other: usize) -> bool {
-        let owner = |cell: usize| self.owners.get(cell);
-        one == other || (owner(one).is_some() && owner(one) == owner(other))
+    /// Whether two cells may tell something about each other. Those of one family say the same thing twice, and one that
+    /// stands alone tells nothing.
+    pub fn may_tell(&self, one: usize, other: usize) -> bool {
+        let family = |cell: usize| self.families.get(cell).copied().unwrap_or(Some(cell as u32));
+        matches!((family(one), family(other)), (Some(one), Some(other)) if one != other)
     }
 
     /// The code of a group that means "missing".
@@ -143,5 +144,20 @@ impl Layout {
     /// The places of all groups, in order.
     pub fn groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         (0..self.n_groups()).map(|group| self.group(group))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_one_family_and_cells_that_stand_alone_tell_nothing() {
+        let layout = Layout::new(1, vec![2, 3, 4]);
+        assert!(layout.may_tell(0, 1) && !layout.may_tell(1, 1));
+        let layout = layout.with_families(vec![Some(0), Some(0), Some(1), None]);
+        let told: Vec<bool> = (0..4).map(|other| layout.may_tell(1, other)).collect();
+        assert_eq!(told, [false, false, true, false]);
+        assert!((0..4).all(|other| !layout.may_tell(3, other)));
     }
 }

@@ -11,5 +11,6 @@ mod p_values;
 mod plain_scorer;
 mod public_items;
 mod quality;
+mod reasons;
 mod rooms;
 mod shared_data;

@@ -94,6 +94,8 @@ fn dates_give_their_parts_and_differences() {
     let parts = [DatePart::Hour, DatePart::Weekday, DatePart::Day].map(Aspect::Part);
     let of_one = [&[Aspect::Position], parts.as_slice()].concat();
     assert_eq!(aspects, [of_one.as_slice(), &of_one, &[Aspect::After(0)]].concat());
+    let may_tell = |one: usize, other: usize| encoder.layout().may_tell(1 + one, 1 + other);
+    assert!(!may_tell(1, 2) && !may_tell(2, 6), "weekdays and hours of one row are tied by the calendar");
     let odd = table(&[
         ("posted", &texts(&["2024-03-03 03:12", "1823-03-05 09:15", "", "2024-03-05 09:15", "soon"])),
         (
@@ -175,4 +177,21 @@ proptest! {
         let unique: HashSet<&[u32]> = (0..rows.n_rows()).map(|row| rows.codes(row)).collect();
         prop_assert_eq!(unique.len(), firsts.len());
     }
+}
+
+#[test]
+fn what_is_no_time_has_no_other_cells_code() {
+    let mut times: Vec<String> = (0..300).map(|i| format!("{}:{}5 p.m.", i % 6 + 1, i % 5)).collect();
+    for row in 0..9 {
+        times[10 * row] = ["soon", "late"][row % 2].into();
+    }
+    let encoder = encoder(&table(&[("left", &times)]));
+    let value = encoder.features().iter().find(|feature| feature.aspect == Aspect::Value).expect("a timetable");
+    let odd = table(&[("left", &texts(&["soon", "late", "never", "1:05 p.m."]))]);
+    let rows = encoder.encode(&odd).expect("encoded");
+    let names: Vec<Option<String>> = (0..4)
+        .map(|row| rows.codes(row)[value.group])
+        .map(|code| (code != UNSEEN).then(|| encoder.code_name(value, code)))
+        .collect();
+    assert_eq!(names, [None, None, None, Some("1:05 p.m.".into())]);
 }
