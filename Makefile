@@ -29,8 +29,8 @@ target/venv-page: crates/gnsm-report/tests/requirements.txt
 fuzz:
 	GNSM_FUZZ_INPUTS=$${GNSM_FUZZ_INPUTS:-10000000} GNSM_FUZZ_TABLES=$${GNSM_FUZZ_TABLES:-1000000} cargo test --release -p gnsm-serve -p gnsm-report --lib -- --ignored fuzz
 
-# Half an hour at RATE requests a second, with a model replaced every second, slow clients, cut connections and malformed bodies.
-RATE = 4000
+# Half an hour at RATE requests a second, half of the peak on two cores, with a model replaced every second, slow clients, cut connections and malformed bodies.
+RATE = 8000
 SECONDS = 1800
 soak:
 	cargo build --release -p gnsm-cli -p gnsm-serve --features gnsm-cli/serve --bin gnsm --example soak

@@ -2,7 +2,7 @@
 //!
 //! | kind | features |
 //! |---|---|
-//! | categorical | its value; where most new values would be unseen, also its shape |
+//! | categorical | its value; where a new one says little by itself, also its shape |
 //! | numeric | the number, and whether there is one |
 //! | date | whether there is one and it is not far outside; its hour, weekday, day and month; a time of day that repeats; how long it is after the other dates |
 //! | identifier | its shape; whether it occurs twice |

@@ -9,7 +9,7 @@
 //! | a date or time by its type, or text of which at least 90 % are dates or times | date |
 //! | whole numbers that can only be seconds or milliseconds since 1970 | date |
 //! | whole numbers, nearly all different, that leave hardly a gap, or whose name says id, number, key … | identifier |
-//! | whole numbers with at most 20 distinct values | categorical: codes, flags, small counts |
+//! | whole numbers with at most 20 distinct values, none of them far outside | categorical: codes, flags, small counts |
 //! | whole numbers of at least 4 digits that repeat and lie far apart, or whose name says id, zip, phone … | categorical: codes |
 //! | numbers, or text of which at least 90 % are numbers as people write them | numeric |
 //! | declared categories whose text is a plain number | categorical |
@@ -380,7 +380,7 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
                 );
             }
         }
-        if distinct <= FEW_INTEGERS {
+        if distinct <= FEW_INTEGERS && !some_lie_far_outside(counted, &format) {
             return (categorical(counted), format!("whole numbers with {values}"));
         }
         let present = counted.all_present();
@@ -455,6 +455,20 @@ fn lie_far_apart(sorted: &[f64], of_one: f64) -> bool {
         && last - first > 100.0 * of_one * kept.len() as f64
 }
 
+/// Whether some numbers are farther from the middle 99 % than these are apart: a grade of 42 among 1 to 10. Then the order
+/// of the numbers says more than how rare each is.
+fn some_lie_far_outside(counted: &Counted, format: &NumberFormat) -> bool {
+    let numbers = sorted(counted.cells().filter_map(|(text, count)| Some((format.parse(text)?, count))));
+    let n: usize = numbers.iter().map(|(_, count)| count).sum();
+    let cut = (n / 200).max(1);
+    if n < FEWEST_KEYS {
+        return false;
+    }
+    let (low, high) = (at_rank(&numbers, cut), at_rank(&numbers, n - 1 - cut));
+    let span = high - low;
+    span > 0.0 && numbers.iter().any(|(number, _)| *number < low - span || *number > high + span)
+}
+
 fn is_epoch(sorted: &[f64]) -> bool {
     let inside = |unit: f64| sorted.iter().filter(|number| EPOCH.contains(&(*number / unit))).count();
     inside(1.0).max(inside(1000.0)) as f64 >= MOSTLY * sorted.len() as f64
@@ -486,7 +500,12 @@ fn categorical(counted: &Counted) -> Kind {
     // Those of like counts, up to a factor of two, share a place.
     let rare = others.chunk_by(|(_, a), (_, b)| a.ilog2() == b.ilog2()).map(names).collect();
     // Where more than one cell in a hundred is the only one of its value, a new value says little, and its shape says more.
-    let shapes = if 100 * counted.singles() > counted.all_present() { shapes_of(counted, shape) } else { Vec::new() };
+    // So it is with codes of which none is expected much, such as `1h 15m`.
+    let commonest = by_count.first().map_or(0, |(_, count)| *count);
+    let has_digit = |text: &str| f64::from(u8::from(text.contains(|letter: char| letter.is_ascii_digit())));
+    let are_codes = || 10 * commonest < counted.present && counted.mean(has_digit) >= MOSTLY;
+    let says_little = 100 * counted.singles() > counted.all_present() || are_codes();
+    let shapes = if says_little { shapes_of(counted, shape) } else { Vec::new() };
     Kind::Categorical { categories: names(common), rare, missing: counted.has_missing(), shapes }
 }
 

@@ -125,7 +125,7 @@ pub enum Kind {
         rare: Vec<Vec<String>>,
         /// Whether training rows missed this value: then "missing" is a category like any other.
         missing: bool,
-        /// The shapes of its values, where most new values would be unseen and only their shape can tell; sorted.
+        /// The shapes of its values, where a new value alone says little; sorted.
         shapes: Vec<String>,
     },
     /// A number.

@@ -94,6 +94,31 @@ fn an_all_unique_column_is_the_same_kind_at_any_size() {
 }
 
 #[test]
+fn a_number_far_outside_keeps_few_whole_numbers_in_order() {
+    let mut grades: Vec<String> = (0..300).map(|i| (1 + i % 10).to_string()).collect();
+    assert!(matches!(kind_of(&grades).0, Kind::Categorical { .. }));
+    grades[7] = "12".into();
+    assert!(matches!(kind_of(&grades).0, Kind::Categorical { .. }), "a little outside");
+    for far in ["42", "-30"] {
+        grades[7] = far.into();
+        assert!(matches!(kind_of(&grades).0, Kind::Numeric { .. }), "{far}");
+    }
+    let mut flags = vec!["0".to_owned(); 300];
+    flags[7] = "1".into();
+    assert!(matches!(kind_of(&flags).0, Kind::Categorical { .. }), "a rare flag");
+}
+
+#[test]
+fn codes_of_which_none_is_expected_have_shapes() {
+    let durations: Vec<String> = (0..400).map(|i| format!("{}h {:02}m", i % 4, i % 50)).collect();
+    let Kind::Categorical { shapes, .. } = kind_of(&durations).0 else { panic!("categories") };
+    assert_eq!(shapes, ["9a 99a"]);
+    let names: Vec<String> = durations.iter().map(|text| text.replace(|c: char| c.is_ascii_digit(), "x")).collect();
+    let Kind::Categorical { shapes, .. } = kind_of(&names).0 else { panic!("categories") };
+    assert!(shapes.is_empty(), "words have all kinds of shapes");
+}
+
+#[test]
 fn codes_that_repeat_are_categories() {
     let zips: Vec<String> = (0..600u64).map(|i| (10_000 + (i % 60) * 1_409).to_string()).collect();
     assert!(matches!(kind_of(&zips).0, Kind::Categorical { .. }));
