@@ -1,11 +1,11 @@
 //! What sets a row apart from its nearest training rows, cell by cell.
 //!
 //! Two numbers differ by the square of their distance in standard deviations; a missing one counts as the mean. Two
-//! different categories differ by the mean of what each costs, −ln p(v)/H, where H is the column's entropy: to differ
-//! in a rare value counts for more. A row's neighbours are the five nearest in all columns together. Evidence in a cell
-//! is the mean difference to them in that column (*near*), and the same over how far these neighbours are from their
-//! own neighbours (*local*; after Breunig, Kriegel, Ng and Sander, *LOF: Identifying Density-Based Local Outliers*,
-//! SIGMOD 2000).
+//! different categories differ by the mean of what each costs: −ln p(v)/H, but at most 2, where H is the column's
+//! entropy. To differ in a rare value counts for more, but in a column of nearly one value not for more than all others
+//! together. A row's neighbours are the five nearest in all columns together. Evidence in a cell is the mean difference to
+//! them in that column (*near*), and the same over how far these neighbours are from their own neighbours (*local*; after
+//! Breunig, Kriegel, Ng and Sander, *LOF: Identifying Density-Based Local Outliers*, SIGMOD 2000).
 
 use super::column::Column;
 use super::sample::{Sample, hash_row};
@@ -18,6 +18,8 @@ const NEIGHBOURS: usize = 5;
 const CHUNK: usize = 32;
 /// The smallest entropy, in nats.
 const LEAST_ENTROPY: f64 = 0.1;
+/// What a category costs at the most; on average they cost 1.
+const HIGHEST_COST: f64 = 2.0;
 
 /// Training rows among which neighbours are looked for.
 #[derive(Debug, Clone)]
@@ -268,13 +270,22 @@ fn half_costs(column: &Column) -> Vec<f32> {
     let shares: Vec<f64> = counts.iter().map(|count| (1.0 - new) * count / n).chain([new]).collect();
     let surprise = |share: &f64| -share.max(0.5 / n).ln();
     let entropy: f64 = shares.iter().map(|share| share * surprise(share)).sum();
-    shares.iter().map(|share| (0.5 * surprise(share) / entropy.max(LEAST_ENTROPY)) as f32).collect()
+    let cost = |share: &f64| (surprise(share) / entropy.max(LEAST_ENTROPY)).min(HIGHEST_COST);
+    shares.iter().map(|share| (0.5 * cost(share)) as f32).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::columns::{Encoded, UNSEEN};
+
+    #[test]
+    fn a_rare_category_costs_no_more_than_two_usual_ones() {
+        let of = |counts: Vec<u32>| half_costs(&Column::group(&Layout::new(0, vec![counts.len()]), 0, counts));
+        assert_eq!(of(vec![999, 1])[1..], [1.0, 1.0], "the rare one, and a new one");
+        let even = of(vec![500, 500]);
+        assert!((even[0] - 0.5).abs() < 0.01, "{even:?}");
+    }
 
     /// Against all distances, written out.
     #[test]

@@ -38,7 +38,11 @@ impl Pages<'_> {
         let given = known.iter().zip(&schema.columns);
         let mut dates: Vec<Option<Moment>> =
             given.map(|(text, column)| text.as_deref().and_then(|text| moment_of(&column.kind, text))).collect();
-        for (at, column) in schema.columns.iter().enumerate().filter(|(at, _)| known[*at].is_none()) {
+        // A date of birth is told by the age, so the dates of the visit come before it.
+        let is_late = |kind: &Kind| matches!(kind, Kind::Date { scale: Some(_), .. });
+        let mut columns: Vec<_> = schema.columns.iter().enumerate().filter(|(at, _)| known[*at].is_none()).collect();
+        columns.sort_by_key(|(_, column)| is_late(&column.kind));
+        for (at, column) in columns {
             texts[at] = match &column.kind {
                 Kind::Categorical { categories, rare, .. } => self.category(rows, row, at, categories, rare),
                 Kind::Numeric { .. } => self.number(rows, row, at),
@@ -124,15 +128,18 @@ impl Pages<'_> {
             let z = rows.numbers(row)[number];
             (!z.is_nan()).then(|| self.manner.ladders[number].value(z))
         };
-        let beside = self.encoder.features().iter().find_map(|feature| {
+        let beside = self.encoder.features().iter().filter_map(|feature| {
             let Aspect::After(from) = feature.aspect else { return None };
             let (other, sign) = match (feature.column, from) {
                 (of, from) if of == at => (dates[from]?, 1.0),
                 (of, from) if from == at => (dates[of]?, -1.0),
                 _ => return None,
             };
-            Some((other.utc(), other.utc() + sign * of_number(feature.number?)?))
+            let spread = feature.scale.map_or(f64::INFINITY, |scale| scale.unscaled(1.0) - scale.unscaled(-1.0));
+            Some((spread, other.utc(), other.utc() + sign * of_number(feature.number?)?))
         });
+        // Of several dates the one that tells most.
+        let beside = beside.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, other, moment)| (other, moment));
         let scored = position.number.and_then(of_number);
         let share = uniform_share(&mut random);
         let free = || self.spans[at].map(|[first, last]| first + share * (last - first));

@@ -280,3 +280,34 @@ fn cells_are_written_as_the_columns_have_them() {
         (Some(&1), Some(&1), Some(&1))
     );
 }
+
+#[test]
+fn dates_of_one_row_go_together() -> Result<()> {
+    let day = |days: i64| crate::table::TimeKind::Date.text(86_400.0 * days as f64);
+    let mut draw = draws();
+    let mut text = String::from("born,admitted,discharged,ward\n");
+    for _ in 0..600 {
+        let (age, stay) = (365 * (20 + draw(60) as i64), draw(6) as i64);
+        let admitted = 19_600 + draw(300) as i64;
+        let ward = ["a", "b"][draw(2) as usize];
+        text += &format!("{},{},{},{ward}\n", day(admitted - age), day(admitted), day(admitted + stay));
+    }
+    let visits = table(&text);
+    let model = Model::fit(&visits)?;
+    let made = model.sample(0..200, 0, None)?;
+    let seconds = |name: &str| -> Vec<f64> {
+        cells(&made, name)
+            .iter()
+            .map(|text| crate::columns::DateFormat::YearFirst.parse(text).expect("a date").local)
+            .collect()
+    };
+    let [born, admitted, discharged] = ["born", "admitted", "discharged"].map(seconds);
+    for row in 0..200 {
+        let stay = (discharged[row] - admitted[row]) / 86_400.0;
+        let age = (admitted[row] - born[row]) / 86_400.0 / 365.0;
+        assert!((-3.0..=9.0).contains(&stay), "{stay} days");
+        assert!((19.0..=81.0).contains(&age), "{age} years");
+        assert!((19_600.0..19_900.0).contains(&(admitted[row] / 86_400.0)), "{}", admitted[row]);
+    }
+    Ok(())
+}
