@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed bench-serve check-gpu picture python python-spark python-dask notebooks
+.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks
 
 check: format test test-page lint doc package readme python
 
@@ -137,6 +137,11 @@ bench-speed: target/venv-speed
 bench-serve: target/venv-serve
 	cargo build --release -p gnsm-cli --features serve
 	target/venv-serve/bin/python crates/gnsm-bench/reference/serve_speed.py $${CARGO_TARGET_DIR:-target}/release/gnsm $${GNSM_SHARED:-../shared}/data/tabular
+
+# The Python classes beside PyOD's and scikit-learn's, from the same pandas frame.
+bench-python:
+	PROFILE=release .ci/python
+	$${CARGO_TARGET_DIR:-target}/venv-python/bin/python crates/gnsm-bench/reference/python_speed.py $${GNSM_SHARED:-../shared}/data/tabular $(ARGUMENTS)
 
 target/venv-serve: crates/gnsm-bench/reference/requirements-serve.txt
 	python3 -m venv target/venv-serve
