@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks
+.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-adbench bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks
 
 check: format test test-page lint doc package readme python
 
@@ -103,6 +103,11 @@ bench-keel: target/venv
 	target/venv/bin/python crates/gnsm-bench/reference/keel.py target/keel
 	cargo build --release -p gnsm-cli
 	for part in first later; do target/release/gnsm bench tabular --data target/keel/$$part --seeds 2 --methods $(QUICK) --out target/bench-keel/$$part; done
+
+# The quick methods on tables of numbers, two seeds: minutes.
+bench-adbench:
+	cargo build --release -p gnsm-cli
+	target/release/gnsm bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular/adbench --seeds 2 --methods $(QUICK) --out target/bench-adbench
 
 # The paper's case study on masks, all methods, three seeds: hours on two cores.
 bench-masks:
