@@ -44,6 +44,8 @@ const MOSTLY: f64 = 0.9;
 const NEARLY_ALL: f64 = 0.95;
 /// Fewer cells than this do not show that a column is one of keys.
 const FEWEST_KEYS: usize = 20;
+/// Fewer numbers than this do not show where their middle ends.
+const FEWEST_WITH_MIDDLE: usize = 20;
 /// Words, or characters, from which on text is prose.
 const PROSE: (f64, f64) = (4.0, 40.0);
 /// Shapes of a column that are kept; where there are more, shapes tell nothing.
@@ -458,12 +460,12 @@ fn lie_far_apart(sorted: &[f64], of_one: f64) -> bool {
 /// Whether some numbers are farther from the middle 99 % than these are apart: a grade of 42 among 1 to 10. Then the order
 /// of the numbers says more than how rare each is.
 fn some_lie_far_outside(counted: &Counted, format: &NumberFormat) -> bool {
-    let numbers = sorted(counted.cells().filter_map(|(text, count)| Some((format.parse(text)?, count))));
+    let numbers = numbers_of(counted, format);
     let n: usize = numbers.iter().map(|(_, count)| count).sum();
-    let cut = (n / 200).max(1);
-    if n < FEWEST_KEYS {
+    if n < FEWEST_WITH_MIDDLE {
         return false;
     }
+    let cut = (n / 200).max(1);
     let (low, high) = (at_rank(&numbers, cut), at_rank(&numbers, n - 1 - cut));
     let span = high - low;
     span > 0.0 && numbers.iter().any(|(number, _)| *number < low - span || *number > high + span)
@@ -530,7 +532,7 @@ fn text(counted: &Counted) -> Kind {
 }
 
 fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
-    let mut numbers = sorted(counted.cells().filter_map(|(text, count)| Some((format.parse(text)?, count))));
+    let mut numbers = numbers_of(counted, &format);
     let n: usize = numbers.iter().map(|(_, count)| count).sum();
     // Whether a logarithm is possible depends on the smallest number of all.
     if let (Some((least, largest)), Some((first, _)), Some((last, _))) =
@@ -540,6 +542,11 @@ fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
         numbers = sorted(numbers.into_iter().chain(outside));
     }
     Kind::Numeric { scale: Scale::learn(&numbers), missing: counted.has_missing(), stray: n < counted.present, format }
+}
+
+/// The numbers of a column with their counts, ascending.
+fn numbers_of(counted: &Counted, format: &NumberFormat) -> Vec<(f64, usize)> {
+    sorted(counted.cells().filter_map(|(text, count)| Some((format.parse(text)?, count))))
 }
 
 fn sorted(values: impl Iterator<Item = (f64, usize)>) -> Vec<(f64, usize)> {

@@ -40,9 +40,9 @@ impl Pages<'_> {
             given.map(|(text, column)| text.as_deref().and_then(|text| moment_of(&column.kind, text))).collect();
         // A date of birth is told by the age, so the dates of the visit come before it.
         let is_late = |kind: &Kind| matches!(kind, Kind::Date { scale: Some(_), .. });
-        let mut columns: Vec<_> = schema.columns.iter().enumerate().filter(|(at, _)| known[*at].is_none()).collect();
-        columns.sort_by_key(|(_, column)| is_late(&column.kind));
-        for (at, column) in columns {
+        let columns = || schema.columns.iter().enumerate().filter(|(at, _)| known[*at].is_none());
+        let early = columns().filter(|(_, column)| !is_late(&column.kind));
+        for (at, column) in early.chain(columns().filter(|(_, column)| is_late(&column.kind))) {
             texts[at] = match &column.kind {
                 Kind::Categorical { categories, rare, .. } => self.category(rows, row, at, categories, rare),
                 Kind::Numeric { .. } => self.number(rows, row, at),
