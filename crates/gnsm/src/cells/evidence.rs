@@ -7,10 +7,12 @@
 //! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
 //! column is missing that usually tells it, say. So T given the rest is at most ln 20 + 4·odd (see below).
 //!
-//! A row has two figures. The *sum* of all T finds rows in which many cells are a little odd. It cannot find one wrong cell
+//! A row has three figures. The *sum* of all T finds rows in which many cells are a little odd. The *distance* to the nearest
+//! rows, the plain sum of what *near* says, counts each column by how much it varies. Neither can find one wrong cell
 //! among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the most
 //! evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out rows. The
-//! score is the nats of the sum, and twice what the nats of the largest have above ln 20: one row in twenty.
+//! score is the mean of the nats of sum and distance, and three times what those of the largest have above ln 20: one row
+//! in twenty.
 //!
 //! How odd a cell is, which is what the score is divided by among the cells, comes from the same probabilities on their
 //! own scale:
@@ -18,13 +20,14 @@
 //! - a category: p*·ln(p*/p), where p* is the probability of the likeliest. 0 if the cell is as expected, and little
 //!   where nothing is;
 //! - a missing value, where a value has the probability q > m: q·max(−ln m, −ln(1 − q));
-//! - a missing value, where none is as likely as that it is missing: v·min(−ln(1 − v), ln(v/u)), where v is the
-//!   likeliest value's probability if there is one at all, and u the same without the rest of the row. So it is odd where
-//!   the rest of the row tells what should stand there, and not where the column never has anything else;
+//! - a missing value, where none is as likely as that it is missing, with m: (1 − m)·v·min(−ln(1 − v), ln(v/u)), where v is
+//!   the likeliest value's probability if there is one at all, and u the same without the rest of the row. So it is odd
+//!   where the rest of the row tells what should stand there, and not where it tells that nothing does;
 //! - a number: 0 within its range, the middle nine tenths; beyond it −ln of the probability of a number as far out.
 
 use super::Cells;
 use super::column::{MISSING, NOTHING};
+use super::neighbours::Search;
 use super::pool::Scratch;
 use super::sample::Membership;
 use super::tail::Tail;
@@ -41,18 +44,18 @@ const LEAST: f64 = 1e-30;
 /// The least doubt about a value that is missing.
 const LEAST_DOUBT: f64 = 1e-9;
 
-/// Nats of the largest cell that one row in twenty has: ln 20.
-const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
+/// The nats of one in twenty: ln 20.
+pub(super) const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
 /// The nats beyond these that a cell may have for each nat that it is odd.
 const ODD_ALLOWS: f64 = 4.0;
-/// How much what is above counts beside the sum.
-const LARGEST_COUNTS: f64 = 2.0;
+/// How much what is above counts beside the other two.
+const LARGEST_COUNTS: f64 = 3.0;
 /// How much the two kinds of neighbours count in the largest cell.
 const NEIGHBOURS_COUNT: f64 = 0.25;
 
-/// The two figures of a row, from its evidence [cells, kinds] and how odd each cell is: the sum and the largest.
-pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated: bool) -> [f64; 2] {
-    let (mut sum, mut largest) = (0.0, 0.0f64);
+/// The three figures of a row, from its evidence [cells, kinds] and how odd each cell is: sum, largest and distance.
+pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated: bool) -> [f64; 3] {
+    let (mut sum, mut largest, mut distance) = (0.0, 0.0f64, 0.0);
     for ((evidence, tails), odd) in evidence.chunks_exact(KINDS).zip(tails.chunks_exact(KINDS)).zip(odd) {
         let mut nats = [0.0; KINDS];
         for ((nats, evidence), tail) in nats.iter_mut().zip(evidence).zip(tails) {
@@ -60,11 +63,12 @@ pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated:
         }
         nats[GIVEN_THE_REST] = nats[GIVEN_THE_REST].min(ONE_IN_TWENTY + ODD_ALLOWS * odd);
         sum += nats.iter().sum::<f64>();
+        distance += if evidence[NEAR].is_nan() { 0.0 } else { f64::from(evidence[NEAR]) };
         if *odd > 0.0 {
             largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));
         }
     }
-    [sum, largest]
+    [sum, largest, distance]
 }
 
 /// A row, and room for all that is computed of it.
@@ -81,7 +85,7 @@ pub(super) struct View<'a> {
     odd: Vec<f64>,
     /// [cells].
     differences: Vec<f64>,
-    sums: Vec<f32>,
+    search: Search,
     /// The probabilities of the cell that was asked about last.
     scratch: Scratch,
 }
@@ -106,7 +110,7 @@ impl<'a> View<'a> {
             evidence: vec![f32::NAN; n_cells * KINDS],
             odd: vec![0.0; n_cells],
             differences: vec![0.0; n_cells],
-            sums: Vec::new(),
+            search: Search::default(),
             scratch: Scratch::default(),
         }
     }
@@ -129,7 +133,7 @@ impl<'a> View<'a> {
         self.show(codes, numbers, membership);
         let Cells { references, columns, .. } = self.cells;
         let hash = membership.references.then(|| super::sample::hash_row(codes, numbers));
-        let nearest = references.nearest(columns, codes, numbers, hash, &mut self.sums);
+        let nearest = references.nearest(columns, codes, numbers, hash, &mut self.search);
         let scale = references.differences(columns, codes, numbers, &nearest, &mut self.differences);
         self.evidence.fill(f32::NAN);
         self.odd.fill(0.0);
@@ -164,9 +168,11 @@ impl<'a> View<'a> {
 
     /// The score of the row that was looked at.
     pub fn score(&self) -> f64 {
-        let [sum, largest] = figures(&self.evidence, &self.odd, &self.cells.tails, self.membership.calibrated);
-        let [of_sum, of_largest] = &self.cells.row_tails;
-        of_sum.nats(sum) + LARGEST_COUNTS * (of_largest.nats(largest) - ONE_IN_TWENTY).max(0.0)
+        let [sum, largest, distance] =
+            figures(&self.evidence, &self.odd, &self.cells.tails, self.membership.calibrated);
+        let [of_sum, of_largest, of_distance] = &self.cells.row_tails;
+        let of_all = f64::midpoint(of_sum.nats(sum), of_distance.nats(distance));
+        of_all + LARGEST_COUNTS * (of_largest.nats(largest) - ONE_IN_TWENTY).max(0.0)
     }
 
     /// The probabilities of a group's categories, each that of one category where several share a place, and of what
@@ -260,7 +266,7 @@ impl<'a> View<'a> {
             } else {
                 let alone =
                     self.scratch.prior.get(slot).zip(column.members.get(slot)).map_or(1.0, |(p, members)| p / members);
-                present * sure(present).min((present / f64::from(alone).max(LEAST)).ln()).max(0.0)
+                value * sure(present).min((present / f64::from(alone).max(LEAST)).ln()).max(0.0)
             };
         }
         let likeliest = value.max(missing);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Cells;
 use super::bins::{Bins, tame};
 use super::column::{Column, LeftOut, MOST_SLOTS, NOTHING};
-use super::evidence::{KINDS, View, figures};
+use super::evidence::{KINDS, ONE_IN_TWENTY, View, figures};
 use super::link::Link;
 use super::neighbours::References;
 use super::pool::{Scratch, Target};
@@ -192,7 +192,7 @@ impl Learner<'_> {
 
 /// The tails of all kinds of evidence in all cells and of the rows' figures, each row of the sample judged without
 /// itself.
-fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; 2]) {
+fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; 3]) {
     let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
     let rows = sample.rows.select(&chosen);
     let own = Membership { counted: true, calibrated: true, references: true };
@@ -204,14 +204,43 @@ fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; 2]) {
             (view.evidence().to_vec(), view.odd().to_vec())
         },
     );
-    let with_copies = || judged.iter().zip(sample.calibrated.iter().map(|(_, copies)| *copies));
+    let copies = || sample.calibrated.iter().map(|(_, copies)| *copies);
+    let n = copies().map(f64::from).sum::<f64>();
+    // Rows that are odd themselves would hide each other: of three wrong cells in a column, each would be as usual as the
+    // other two. So tails are learned once from all rows, and once more without those that are so odd that one table in
+    // twenty has such a row by chance.
+    let all = learn_tails(cells, &judged, copies());
+    let is_usual = |(figures, _): &([f64; 3], u32)| {
+        figures.iter().zip(&all.of_rows).all(|(figure, tail)| tail.nats(*figure) <= n.ln() + ONE_IN_TWENTY)
+    };
+    let usual: Vec<bool> = all.figures.iter().map(is_usual).collect();
+    let kept: Vec<u32> = copies().zip(&usual).map(|(copies, usual)| if *usual { copies } else { 0 }).collect();
+    let without = learn_tails(cells, &judged, kept.into_iter());
+    (without.of_cells, without.of_rows)
+}
+
+struct Learned {
+    of_cells: Vec<Tail>,
+    of_rows: [RowTail; 3],
+    /// The figures of each row, and how often it counts.
+    figures: Vec<([f64; 3], u32)>,
+}
+
+/// The tails from the evidence in each row and how odd its cells are; rows that count 0 times take no part.
+fn learn_tails(cells: &Cells, judged: &[(Vec<f32>, Vec<f64>)], copies: impl Iterator<Item = u32>) -> Learned {
+    let copies: Vec<u32> = copies.collect();
     let tail = |kind: usize| {
-        let cells = with_copies().map(|((evidence, _), copies)| (f64::from(evidence[kind]), copies));
-        Tail::learn(cells.filter(|(evidence, _)| !evidence.is_nan()).collect())
+        let cells = judged.iter().zip(&copies).map(|((evidence, _), copies)| (f64::from(evidence[kind]), *copies));
+        Tail::learn(cells.filter(|(evidence, copies)| !evidence.is_nan() && *copies > 0).collect())
     };
     let tails: Vec<Tail> = (0..cells.tails.len()).into_par_iter().map(tail).collect();
-    let figures: Vec<([f64; 2], u32)> =
-        with_copies().map(|((evidence, odd), copies)| (figures(evidence, odd, &tails, true), copies)).collect();
-    let row_tail = |which: usize| RowTail::learn(figures.iter().map(|(own, copies)| (own[which], *copies)).collect());
-    (tails, [0, 1].map(row_tail))
+    let figures: Vec<([f64; 3], u32)> = judged
+        .iter()
+        .zip(&copies)
+        .map(|((evidence, odd), copies)| (figures(evidence, odd, &tails, true), *copies))
+        .collect();
+    let of_usual =
+        |which: usize| figures.iter().filter(|(_, n)| *n > 0).map(move |(own, n)| (own[which], *n)).collect();
+    let of_rows = [0, 1, 2].map(|which| RowTail::learn(of_usual(which)));
+    Learned { of_cells: tails, of_rows, figures }
 }

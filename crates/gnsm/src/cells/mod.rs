@@ -25,7 +25,7 @@
 //!
 //! # Training rows in the model
 //!
-//! Up to 2,000 distinct training rows are kept as codes and scaled numbers, for neighbours, and can be read back
+//! Up to 8,000 distinct training rows are kept as codes and scaled numbers, for neighbours, and can be read back
 //! together with the schema, as with `knn`. All else that is kept are counts of single values and of pairs of values,
 //! and for each number its bins and its extremes.
 
@@ -70,8 +70,8 @@ pub struct Cells {
     references: References,
     /// [cells, kinds].
     tails: Vec<Tail>,
-    /// Of a row's sum and of its largest cell.
-    row_tails: [RowTail; 2],
+    /// Of a row's sum, of its largest cell, and of its distance.
+    row_tails: [RowTail; 3],
 }
 
 /// How the training rows fell in a cell.

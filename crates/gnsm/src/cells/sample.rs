@@ -14,7 +14,7 @@ const MOST_CALIBRATED: usize = 20_000;
 const FEWEST_CALIBRATED: usize = 2_000;
 const CALIBRATED_CELLS: usize = 2_000_000;
 /// Distinct rows among which neighbours are looked for, at the most.
-pub(super) const MOST_REFERENCES: usize = 2_000;
+pub(super) const MOST_REFERENCES: usize = 8_000;
 
 /// The largest key that takes part in each of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -219,8 +219,7 @@ fn load_references(layout: &Layout, columns: &[Column], tensors: &mut Tensors) -
     if scales.iter().any(|scale| *scale < 0.0) {
         return Err("tensor `reference_scales` holds what is not a squared distance".into());
     }
-    let references = References::new(layout, columns, codes, numbers, copies, scales);
-    if references.are_ordered() { Ok(references) } else { Err("the reference rows are not in order".into()) }
+    Ok(References::new(layout, columns, codes, numbers, copies, scales))
 }
 
 fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Tail>> {
@@ -238,17 +237,17 @@ fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Tail>> {
     knots.into_iter().enumerate().map(tail).collect()
 }
 
-fn load_row_tails(tensors: &mut Tensors) -> Loaded<[RowTail; 2]> {
-    let lengths: Vec<u32> = tensors.take("row_tails", 2)?;
+fn load_row_tails(tensors: &mut Tensors) -> Loaded<[RowTail; 3]> {
+    let lengths: Vec<u32> = tensors.take("row_tails", 3)?;
     let knots = pieces(lengths.iter().map(|length| *length as usize));
     let at: Vec<f64> = tensors.take("row_tail_at", end(&knots))?;
     let nats: Vec<f64> = tensors.take("row_tail_nats", end(&knots))?;
-    let tops: Vec<f64> = tensors.take("row_tail_tops", 4)?;
+    let tops: Vec<f64> = tensors.take("row_tail_tops", 6)?;
     let tail = |which: usize| {
         let (knots, [from, step]) = (knots[which].clone(), fixed(&tops[2 * which..]));
         RowTail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: BulkTail { from, step } }
     };
-    let tails = [0, 1].map(tail);
+    let tails = [0, 1, 2].map(tail);
     if tails.iter().all(RowTail::is_usable) { Ok(tails) } else { Err("the curve of the rows is not usable".into()) }
 }
 

@@ -50,7 +50,9 @@ impl Tail {
         if n < 1.0 || evidence.is_nan() || (counted && n < 2.0) {
             return 0.0;
         }
-        let (left, largest) = if counted && evidence >= largest { (n - 1.0, second) } else { (n, largest) };
+        // What lies beyond all held-out cells is none of them: the rows that are odd themselves are no part of a tail.
+        let counted = counted && evidence <= largest;
+        let (left, largest) = if counted && evidence == largest { (n - 1.0, second) } else { (n, largest) };
         if evidence > largest {
             let (size, sum) = if left < n { (size - 1.0, sum - (evidence - begins)) } else { (size, sum) };
             let least = (left + 1.0).ln();
@@ -108,7 +110,10 @@ impl RowTail {
             found.map_or(0.0, |row| row.0)
         };
         let (at, nats) = knots(&rows, n);
-        Self { at, nats, top: BulkTail::fit(quantile) }
+        let from = quantile(0.9);
+        let (tenth, kinds) = count_kinds(rows.iter().copied().take_while(|(figure, _)| *figure >= from));
+        let top = if BulkTail::can_tell(tenth, kinds) { BulkTail::fit(quantile) } else { BulkTail::default() };
+        Self { at, nats, top }
     }
 
     /// Nats of a figure.
@@ -128,6 +133,17 @@ impl RowTail {
             && self.top.from.is_finite()
             && self.top.step >= 0.0
     }
+}
+
+/// How many rows there are, and how many distinct figures they have; the figures descend.
+fn count_kinds(rows: impl Iterator<Item = (f64, u32)>) -> (u64, u64) {
+    let (mut n, mut distinct, mut last) = (0, 0, f64::NAN);
+    for (figure, count) in rows {
+        n += u64::from(count);
+        distinct += u64::from(figure != last);
+        last = figure;
+    }
+    (n, distinct)
 }
 
 /// Where a curve has its knots, and T at each, from evidence that descends and the cells that have it, `n` in all.

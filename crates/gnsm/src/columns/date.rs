@@ -2,14 +2,15 @@
 //!
 //! | example | read as |
 //! |---|---|
-//! | `2024-03-05`, `2024/3/5`, `20240305`, `2024-03-05T07:10:00+01:00`, `2024-03-05 07:10` | year first |
-//! | `5.3.2024`, `05/03/2024`, `5-3-24`, `5 March 2024`, `5-Mar-24` | day first |
+//! | `2024-03-05`, `2024/3/5`, `20240305`, `20240305071000`, `2024-03-05T07:10:00+01:00`, `2024-03-05 07:10` | year first |
+//! | `5.3.2024`, `05/03/2024`, `5-3-24`, `5 March 2024`, `5-Mar-24`, `05MAR2024`, `05/Mar/2024:07:10:00 +0100` | day first |
 //! | `3/5/2024`, `March 5, 2024` | month first |
 //! | `7:10`, `07:10:30`, `7:10 a.m.`, `7:10PM` | a time of day |
 //! | `1709622600`, `1709622600000` | seconds or milliseconds since 1970, where nothing else fits |
 //!
-//! Whether the day or the month comes first is decided once for a column, by what fits more of its cells. Where both fit all, a
-//! slash means month first, and a point or a dash means day first. A time may follow a date; two-digit years from 70 on belong to
+//! Whether the day or the month comes first is decided once for a column, by what fits more of its cells. Where both fit all, the
+//! one is taken by which the rows are in the order of time. Otherwise a slash means month first, and a point or a dash means
+//! day first. A time may follow a date; two-digit years from 70 on belong to
 //! the last century.
 
 use serde::{Deserialize, Serialize};
@@ -87,8 +88,11 @@ impl DateFormat {
         }
     }
 
-    /// The moment that a count of seconds or milliseconds stands for.
+    /// The moment that a count of seconds or milliseconds stands for, or digits such as 20240305.
     pub fn of_number(self, number: f64) -> Option<Moment> {
+        if self == Self::YearFirst {
+            return self.parse(&format!("{number:.0}"));
+        }
         let local = if self == Self::EpochMilliseconds { number / 1000.0 } else { number };
         let size = 86_400.0 * 366.0 * 1000.0;
         (local.abs() < size).then_some(Moment { local, ahead: 0.0, has_time: true })
@@ -100,6 +104,9 @@ impl DateFormat {
             Some((day, rest)) if is_weekday(day) => rest.trim_start_matches([',', ' ']),
             _ => text,
         };
+        if let Some((date, time)) = split_digits(text) {
+            return (self == Self::YearFirst).then(|| self.parse_date(&format!("{date} {time}"))).flatten();
+        }
         let (date, time) = split_time(text);
         let days = self.parse_days(date)?;
         let (seconds, ahead) = if time.is_empty() { (0.0, 0.0) } else { parse_time(time)? };
@@ -111,15 +118,13 @@ impl DateFormat {
         if date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()) {
             let number = |from: usize, to: usize| date[from..to].parse::<i64>().ok();
             return match self {
-                Self::YearFirst => days_of(number(0, 4)?, number(4, 6)?, number(6, 8)?),
+                Self::YearFirst if DIGITS_ALONE.contains(&number(0, 4)?) => {
+                    days_of(number(0, 4)?, number(4, 6)?, number(6, 8)?)
+                }
                 _ => None,
             };
         }
-        let mut parts = date.split(['-', '/', '.', ' ', ',']).filter(|part| !part.is_empty());
-        let (a, b, c) = (parts.next()?, parts.next()?, parts.next()?);
-        if parts.next().is_some() {
-            return None;
-        }
+        let (a, b, c) = three_parts(date)?;
         let number = |part: &str| -> Option<i64> {
             let is_short = part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
             if is_short { part.parse().ok() } else { None }
@@ -144,6 +149,31 @@ impl DateFormat {
             _ => None,
         }
     }
+}
+
+/// Years of a date without marks: other eight digits are more likely to be something else.
+const DIGITS_ALONE: std::ops::Range<i64> = 1800..2200;
+
+/// The parts of a date: between marks, or, in `05MAR2024`, where digits end and begin.
+fn three_parts(date: &str) -> Option<(&str, &str, &str)> {
+    let mut parts = date.split(['-', '/', '.', ' ', ',']).filter(|part| !part.is_empty());
+    let first = parts.next()?;
+    let Some(second) = parts.next() else {
+        let (day, rest) = first.split_at(first.find(|letter: char| letter.is_ascii_alphabetic())?);
+        let (month, year) = rest.split_at(rest.find(|letter: char| letter.is_ascii_digit())?);
+        return Some((day, month, year));
+    };
+    let third = parts.next()?;
+    parts.next().is_none().then_some((first, second, third))
+}
+
+/// The date and the time of `202403050710` and `20240305071000`.
+fn split_digits(text: &str) -> Option<(&str, String)> {
+    if !matches!(text.len(), 12 | 14) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let seconds = if text.len() == 14 { &text[12..] } else { "00" };
+    Some((&text[..8], format!("{}:{}:{seconds}", &text[8..10], &text[10..12])))
 }
 
 /// Whether the cells hold nothing but numbers and marks, so that no month's name tells the order.
@@ -199,8 +229,16 @@ pub fn month_name(month: u32) -> String {
 /// A date and the time that follows it, empty if none does.
 fn split_time(text: &str) -> (&str, &str) {
     let Some(colon) = text.find(':') else { return (text, "") };
-    match text[..colon].rfind(['T', 't', ' ']) {
+    let before = &text.as_bytes()[..colon];
+    let is_mark = |at: &usize| match before[*at] {
+        b' ' => true,
+        b'T' | b't' => *at > 0 && before[at - 1].is_ascii_digit(),
+        _ => false,
+    };
+    match (0..colon).rfind(is_mark) {
         Some(at) => (text[..at].trim_end_matches([',', ' ']), text[at + 1..].trim()),
+        // As web servers write it: `05/Mar/2024:07:10:00`.
+        None if text[..colon].contains('/') => (&text[..colon], &text[colon + 1..]),
         None => (text, ""),
     }
 }
@@ -285,7 +323,10 @@ impl Moment {
 /// A length of time in the largest unit that leaves at least two of it: `1,100 days`, `5 hours`, `40 seconds`.
 pub fn length_text(seconds: f64) -> String {
     let size = seconds.abs();
-    let (number, unit) = if size >= 2.0 * DAY || (size > 0.0 && size % DAY == 0.0) || size == 0.0 {
+    // Nearly whole days are days: a quantile of days is seldom one to the second.
+    let days = size / DAY;
+    let is_days = days >= 1.0 - 1e-2 && (days - days.round()).abs() <= 1e-2;
+    let (number, unit) = if size >= 2.0 * DAY || is_days || size == 0.0 {
         (size / DAY, "day")
     } else if size >= 7200.0 {
         (size / 3600.0, "hour")
@@ -347,6 +388,11 @@ mod tests {
             (DayFirst, "5 March 2024 7:10 a.m."),
             (DayFirst, "5-Mar-2024 7:10"),
             (DayFirst, "Tue, 5 Mar 2024 07:10:00 GMT"),
+            (DayFirst, "05/Mar/2024:07:10:00 +0100"),
+            (DayFirst, "05MAR2024 07:10"),
+            (DayFirst, "5mar24 07:10"),
+            (YearFirst, "20240305071059"),
+            (YearFirst, "202403050710"),
             (MonthFirst, "3/5/2024 7:10 AM"),
             (MonthFirst, "March 5, 2024 7:10"),
             (MonthFirst, "Mar 5th, 2024 07:10"),
@@ -354,9 +400,26 @@ mod tests {
             assert_eq!(civil(format, text), Some(((2024, 3, 5), 7)), "{text}");
         }
         assert_eq!(civil(YearFirst, "20240305"), Some(((2024, 3, 5), 0)));
+        assert_eq!(civil(DayFirst, "12OCT2023"), Some(((2023, 10, 12), 0)));
+        assert_eq!(civil(DayFirst, "12/Oct/2023:23:00:00 +0000"), Some(((2023, 10, 12), 23)));
+        assert_eq!(YearFirst.of_number(20_240_305.0).map(|moment| moment.civil()), Some((2024, 3, 5)));
         let zoned = YearFirst.parse("2024-03-05T00:30:00+01:00").expect("a date");
         assert_eq!((zoned.civil(), zoned.utc()), ((2024, 3, 5), 1_709_595_000.0));
-        for text in ["2024", "1.5", "1.2.3", "13/13/2024", "2024-02-30", "12:00", "abc", "10.0.0.1", "x 3 y"] {
+        for text in [
+            "2024",
+            "1.5",
+            "1.2.3",
+            "13/13/2024",
+            "2024-02-30",
+            "12:00",
+            "abc",
+            "10.0.0.1",
+            "x 3 y",
+            "A12B",
+            "12:00:00:00",
+            "99991231",
+            "20241305071059",
+        ] {
             for format in [YearFirst, DayFirst, MonthFirst] {
                 assert_eq!(format.parse(text), None, "{text}");
             }
@@ -388,7 +451,10 @@ mod tests {
 
     #[test]
     fn lengths_read_well() {
-        let shown = [1100.0 * DAY, DAY, 2.5 * DAY, 5.0 * 3600.0, 300.0, 40.0, 0.0].map(length_text);
-        assert_eq!(shown, ["1,100 days", "1 day", "2.5 days", "5 hours", "5 minutes", "40 seconds", "0 days"]);
+        let shown = [1100.0 * DAY, DAY, 1.999 * DAY, 2.5 * DAY, 5.0 * 3600.0, 300.0, 40.0, 0.0].map(length_text);
+        assert_eq!(
+            shown,
+            ["1,100 days", "1 day", "2 days", "2.5 days", "5 hours", "5 minutes", "40 seconds", "0 days"]
+        );
     }
 }

@@ -23,6 +23,7 @@ use super::kinds::{moment, sign};
 use super::ladder::Ladder;
 use super::layout::{ABSENT, Layout, UNSEEN};
 use super::number::parse_number;
+use super::relations::number_in;
 use super::schema::{ColumnSchema, Kind, Schema, list};
 use super::spelling::{loose_shape, shape};
 use crate::error::{Error, Result, stop_point};
@@ -443,6 +444,10 @@ impl Encoder {
                 Some(length) => feature.values.binary_search(&(sign(length) as u32)).map_or(UNSEEN, |at| at as u32),
                 None => feature.usual,
             },
+            (Aspect::Fits(at), _) => match fits(&self.schema, at, parsed, row) {
+                Some(false) => feature.other,
+                _ => feature.usual,
+            },
             // A kind and its features go together by construction.
             _ => feature.usual,
         }
@@ -488,6 +493,16 @@ impl Encoder {
     /// The seconds that one date of a row is after another.
     pub fn seconds_after(&self, table: &Table, row: usize, of: usize, from: usize) -> Option<f64> {
         Some(self.moment(table, row, of)?.utc() - self.moment(table, row, from)?.utc())
+    }
+
+    /// What the other numbers of a row give, if they are there: the relation with this index in the schema.
+    pub fn result_of(&self, table: &Table, row: usize, relation: usize) -> Option<f64> {
+        let relation = &self.schema.relations[relation];
+        let number = |at: &usize| {
+            let ColumnSchema { name, kind, .. } = &self.schema.columns[*at];
+            number_in(kind, &table.column(name)?.values, row)
+        };
+        Some(relation.result(&relation.terms.iter().map(number).collect::<Option<Vec<f64>>>()?))
     }
 
     /// What a code of a categorical feature stands for.
@@ -557,6 +572,19 @@ fn unscaled_number(feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> Opti
         (Aspect::After(from), Parsed::Moments(..)) => after(feature, parsed, from, row),
         _ => None,
     }
+}
+
+/// Whether a number is what others of the row give, if all are there.
+fn fits(schema: &Schema, at: usize, parsed: &[Parsed<'_>], row: usize) -> Option<bool> {
+    let relation = &schema.relations[at];
+    let number = |column: &usize| match &parsed[*column] {
+        Parsed::Numbers(cells) => cells[row].value().copied(),
+        Parsed::Words(values) | Parsed::Named { values, .. } => number_in(&schema.columns[*column].kind, values, row),
+        _ => None,
+    };
+    let terms: Vec<f64> = relation.terms.iter().map(number).collect::<Option<_>>()?;
+    let result = Some(relation.result(&terms)).filter(|result| result.is_finite())?;
+    Some(relation.holds(number(&relation.of)?, result))
 }
 
 /// How long the date of a feature is after that of another column. From a date far outside nothing is measured: it is odd

@@ -3,7 +3,7 @@
 //! | kind | features |
 //! |---|---|
 //! | categorical | its value; where a new one says little by itself, also its shape |
-//! | numeric | the number, and whether there is one |
+//! | numeric | the number, and whether there is one; whether it is what others of the row give |
 //! | date | whether there is one and it is not far outside; its hour, weekday, day and month; a time of day that repeats; how long it is after the other dates |
 //! | identifier | its shape; whether it occurs twice |
 //! | text | its length |
@@ -65,6 +65,8 @@ pub enum Aspect {
     After(usize),
     /// Whether the key occurs more than once.
     Repeats,
+    /// Whether the number is what others give, by the relation with this index in the schema.
+    Fits(usize),
 }
 
 impl Feature {
@@ -162,6 +164,9 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
         feature.range = range.unwrap_or(feature.range.clone());
         feature.usual = feature.values.iter().position(|sign| *sign == difference.usual).unwrap_or(0) as u32;
     }
+    for (at, relation) in schema.relations.iter().enumerate() {
+        made.add(relation.of, Aspect::Fits(at), 1, Codes::default()).may_stray(relation.broken);
+    }
     (made.features, made.codes)
 }
 
@@ -209,7 +214,7 @@ impl Made {
 }
 
 impl Feature {
-    /// Whether a code says that the cell is of another kind than its column, or a key that repeats.
+    /// Whether a code says that the cell is of another kind than its column, a key that repeats, or a number that others do not give.
     pub fn is_stray(&self, code: u32) -> bool {
         self.other != UNSEEN && code == self.other
     }

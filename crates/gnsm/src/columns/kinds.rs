@@ -6,11 +6,12 @@
 //! |---|---|
 //! | a name that pandas gives to its index (`Unnamed: 0`, `__index_level_0__`) | ignored |
 //! | nothing but missing values, or one single number | categorical, so that any change is noticed |
-//! | a date or time by its type, or text of which at least 90 % are dates or times | date |
+//! | a date or time by its type, or text or digits of which at least 90 % are dates or times | date |
 //! | whole numbers that can only be seconds or milliseconds since 1970 | date |
 //! | whole numbers, nearly all different, that leave hardly a gap, or whose name says id, number, key … | identifier |
 //! | whole numbers with at most 20 distinct values, none of them far outside | categorical: codes, flags, small counts |
 //! | whole numbers of at least 4 digits that repeat and lie far apart, or whose name says id, zip, phone … | categorical: codes |
+//! | text of digits of one length, some with a 0 in front, or with a + | an identifier or categorical, as other text |
 //! | numbers, or text of which at least 90 % are numbers as people write them | numeric |
 //! | declared categories whose text is a plain number | categorical |
 //! | long text (on average 4 words or 40 characters), mostly different | text: its length only |
@@ -305,12 +306,16 @@ fn found(cells: CellsToLearn<'_>, counted: &Counted) -> (Kind, String) {
     let mostly = |n: usize| n as f64 >= MOSTLY * counted.present as f64;
     let typed_number = matches!(column.values, Values::Number { .. });
     let typed_text = matches!(column.values, Values::Category { .. });
-    if !typed_number
+    let is_integer = matches!(column.values, Values::Number { integer: true, .. });
+    if (!typed_number || (is_integer && are_days_in_digits(counted)))
         && let Some((format, n, ambiguous)) = DateFormat::find(counted.cells())
         && mostly(n)
+        && let (format, in_order) = by_the_order_of_rows(cells, format, ambiguous)
         && let Some(kind) = date(cells, counted, format)
     {
         let order = match (format, ambiguous) {
+            (DateFormat::MonthFirst, true) if in_order => ", month first: then the rows are in the order of time",
+            (DateFormat::DayFirst, true) if in_order => ", day first: then the rows are in the order of time",
             (DateFormat::MonthFirst, true) => {
                 "; month or day could come first, month is taken (--day-first changes it)"
             }
@@ -327,7 +332,7 @@ fn found(cells: CellsToLearn<'_>, counted: &Counted) -> (Kind, String) {
     let plain = |text: &str| parse_number(text).is_some();
     // The type says text, and the text says no more than a plain number: the type is right.
     let plain_text = typed_text && counted.cells().all(|(text, _)| plain(text));
-    if mostly(n_numbers) && !plain_text {
+    if mostly(n_numbers) && !plain_text && !are_codes_by_form(counted) {
         return number_found(cells, counted, format, n_numbers);
     }
     let (words, characters) = PROSE;
@@ -439,6 +444,44 @@ fn is_pandas_index(name: &str) -> bool {
     level.or(unnamed).is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Whether whole numbers are digits of days: of eight digits, or of twelve or fourteen with the time.
+fn are_days_in_digits(counted: &Counted) -> bool {
+    let fits = |text: &str| matches!(text.len(), 8 | 12 | 14) && DateFormat::YearFirst.parse(text).is_some();
+    counted.mean(|text| f64::from(u8::from(fits(text)))) >= MOSTLY
+}
+
+/// Where a date can be read with the day or the month first: the reading by which the rows are in the order of time, and
+/// whether there is one.
+fn by_the_order_of_rows(cells: CellsToLearn<'_>, format: DateFormat, ambiguous: bool) -> (DateFormat, bool) {
+    if !ambiguous || !cells.in_order() {
+        return (format, false);
+    }
+    let other = if format == DateFormat::DayFirst { DateFormat::MonthFirst } else { DateFormat::DayFirst };
+    let is_ordered = |format: DateFormat| {
+        let moment = |row: &usize| moment(&cells.column.values, *row, format).map(|moment| moment.local);
+        is_ordered(&cells.rows.iter().filter_map(moment).collect::<Vec<f64>>())
+    };
+    match (is_ordered(format), is_ordered(other)) {
+        (true, false) => (format, true),
+        (false, true) => (other, true),
+        _ => (format, false),
+    }
+}
+
+/// Whether digits are codes and no numbers: they have one length and some begin with 0, or they begin with +.
+fn are_codes_by_form(counted: &Counted) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let share = |of: &dyn Fn(&str) -> bool| counted.mean(|text| f64::from(u8::from(of(text))));
+    let has_zero = |text: &str| text.len() > 1 && text.starts_with('0') && digits(text);
+    if share(&|text| text.strip_prefix('+').is_some_and(|rest| rest.len() > 6 && digits(rest))) >= MOSTLY {
+        return true;
+    }
+    let Some(length) = counted.cells().find(|(text, _)| has_zero(text)).map(|(text, _)| text.len()) else {
+        return false;
+    };
+    100.0 * share(&has_zero) >= 1.0 && share(&|text| text.len() == length && digits(text)) >= MOSTLY
+}
+
 /// Whether all but a few of `n` numbers between two ends follow each other.
 fn leaves_hardly_a_gap(ends: Option<(f64, f64)>, n: usize) -> bool {
     ends.is_some_and(|(first, last)| last - first < 1.5 * n as f64)
@@ -484,7 +527,10 @@ fn epoch_format(counted: &Counted) -> DateFormat {
 /// Whether numbers grow, or fall, from row to row nearly all the time.
 fn moves_with_rows(column: &Column, rows: &[usize]) -> bool {
     let number = |row: &usize| column.values.text(*row).and_then(|text| parse_number(&text));
-    let numbers: Vec<f64> = rows.iter().filter_map(number).collect();
+    is_ordered(&rows.iter().filter_map(number).collect::<Vec<f64>>())
+}
+
+fn is_ordered(numbers: &[f64]) -> bool {
     let up = numbers.windows(2).filter(|pair| pair[0] <= pair[1]).count() as f64;
     let steps = numbers.len().saturating_sub(1) as f64;
     up >= NEARLY_ALL * steps || up <= (1.0 - NEARLY_ALL) * steps
@@ -683,12 +729,18 @@ fn learn_difference(
         _ => None,
     };
     let (of_cells, from_cells) = (cells(of)?, cells(from)?);
-    let length = |row: &usize| {
-        let [of, from] = [of_cells, from_cells].map(|(values, format)| moment(values, *row, format));
-        Some(of?.utc() - from?.utc())
-    };
-    let lengths: Vec<f64> = rows.iter().filter_map(length).collect();
-    if 2 * lengths.len() < rows.len() || lengths.is_empty() {
+    let mut present = [0usize; 2];
+    let mut lengths = Vec::new();
+    for row in rows {
+        let dates = [of_cells, from_cells].map(|(values, format)| moment(values, *row, format));
+        present.iter_mut().zip(dates).for_each(|(n, date)| *n += usize::from(date.is_some()));
+        if let [Some(of), Some(from)] = dates {
+            lengths.push(of.utc() - from.utc());
+        }
+    }
+    // Most rows that have the rarer of the two dates have both.
+    let rarer = present[0].min(present[1]);
+    if 2 * lengths.len() < rarer || lengths.len() < FEWEST_KEYS.min(rows.len() / 2).max(1) {
         return None;
     }
     let mut counts = [0usize; 3];

@@ -1,7 +1,8 @@
 //! What the columns of a table are, and rows as detectors see them.
 //!
 //! `kinds` decides what each column is and learns about it, with the help of `number` (numbers as written), `date`, `spelling` and
-//! `scale`; `schema` is the result. `features` says what of a column is looked at, `encode` turns the rows of a table into category
+//! `scale`; `schema` is the result. `relations` finds numbers
+//! that others give. `features` says what of a column is looked at, `encode` turns the rows of a table into category
 //! codes and scaled numbers, and `layout` is the shape of such a row. `ladder` keeps
 //! the quantiles of a number. `survey` and `chosen` are for tables that do not fit into memory: what all rows tell, and the rows that
 //! are learned from.
@@ -15,6 +16,7 @@ mod kinds;
 mod ladder;
 mod layout;
 mod number;
+mod relations;
 mod scale;
 mod schema;
 mod spelling;
@@ -29,6 +31,7 @@ pub use features::{Aspect, Feature};
 pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};
 pub use number::{NumberFormat, parse_number};
+pub use relations::{Operation, Relation};
 pub use scale::Scale;
 pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
 pub(crate) use schema::{list, marked, no_such_column, plural};

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::date::DateFormat;
 use super::kinds::{CellsToLearn, learn_column, learn_differences};
 use super::number::NumberFormat;
+use super::relations::{Relation, learn_relations};
 use super::scale::Scale;
 use super::survey::{Survey, Surveyed};
 use crate::error::{Error, Result};
@@ -96,6 +97,8 @@ pub struct Schema {
     pub columns: Vec<ColumnSchema>,
     /// Pairs of dates whose difference is looked at.
     pub differences: Vec<Difference>,
+    /// Numbers that others of the row give.
+    pub relations: Vec<Relation>,
     /// The texts that mean "no value"; the empty text always does.
     #[serde(default = "default_missing")]
     pub missing: Vec<String>,
@@ -251,8 +254,9 @@ impl Schema {
             ));
         }
         let differences = learn_differences(table, rows, &columns);
+        let relations = learn_relations(table, rows, &columns);
         let missing = choices.missing.clone().unwrap_or_else(default_missing);
-        Ok(Self { columns, differences, missing })
+        Ok(Self { columns, differences, relations, missing })
     }
 
     /// The columns that are used.
@@ -281,6 +285,9 @@ impl Schema {
             if !is_date(*of) || !is_date(*from) || of == from || !scale.is_usable() || !has_usual {
                 return Err("a difference of dates is not usable".into());
             }
+        }
+        if !self.relations.iter().all(|relation| relation.is_usable(&self.columns)) {
+            return Err("a relation of numbers is not usable".into());
         }
         if self.used().next().is_none() {
             return Err("no column is used".into());

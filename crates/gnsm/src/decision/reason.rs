@@ -213,7 +213,7 @@ impl RowView<'_> {
     fn says_more(&self, feature: &Feature) -> bool {
         let code = self.rows.codes(self.row)[feature.group];
         match feature.aspect {
-            Aspect::Position => code == UNSEEN || feature.is_stray(code),
+            Aspect::Position | Aspect::Fits(_) => code == UNSEEN || feature.is_stray(code),
             Aspect::Value => {
                 let name = &self.encoder.schema_of(feature).name;
                 let cell = self.table.column(name).and_then(|cells| cells.values.text(self.source));
@@ -323,6 +323,17 @@ impl RowView<'_> {
                 reason.seen_probability = None;
             }
             Aspect::Repeats => reason.note = Some("occurs more than once".into()),
+            Aspect::Fits(at) => {
+                if !(unseen || feature.is_stray(code)) {
+                    return None;
+                }
+                let schema = self.encoder.schema();
+                let relation = &schema.relations[at];
+                let result = self.encoder.result_of(self.table, self.source, at)?;
+                reason.note = Some(format!("not {}", relation.words(&schema.columns)));
+                reason.expected = Some(relation.text(result));
+                reason.probability = self.expected_code(feature).map(|(_, p)| p);
+            }
         }
         Some(reason)
     }

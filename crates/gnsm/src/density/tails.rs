@@ -19,6 +19,8 @@ const SMALLEST_UNIT: f64 = 1e-12;
 
 /// The share of numbers below a [`BulkTail`].
 const BULK: f64 = 0.975;
+/// Numbers of the top tenth of which half should be distinct.
+const MANY: u64 = 40;
 /// Numbers of the top tenth from which their mean excess is trusted.
 const ENOUGH: usize = 5;
 /// Nats by which an exponential tail grows with the distance, before it grows with the logarithm.
@@ -211,6 +213,12 @@ impl BulkTail {
         let [low, from, high] = [0.9, BULK, 0.99].map(quantile);
         let step = ((from - low) / 4f64.ln()).max((high - from) / 2.5f64.ln());
         Self { from, step: if step.is_finite() { step.max(0.0) } else { 0.0 } }
+    }
+
+    /// Whether the largest tenth of the numbers, of which so many are distinct, has a tail at all. Where most of them are
+    /// one of a few numbers, the next of these is no farther out than the last.
+    pub fn can_tell(tenth: u64, distinct: u64) -> bool {
+        2 * distinct >= tenth.min(MANY)
     }
 
     /// Nats of a number in the tail.

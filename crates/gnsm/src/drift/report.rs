@@ -130,7 +130,7 @@ impl View<'_> {
 
     /// Rows that have something new in a feature.
     fn new_rows(&self, feature: &Feature) -> u64 {
-        if feature.aspect == Aspect::Repeats {
+        if matches!(feature.aspect, Aspect::Repeats | Aspect::Fits(_)) {
             return 0;
         }
         let beyond: u64 = feature.number.map_or(0, |number| self.now.beyond[number].iter().sum());
@@ -167,7 +167,7 @@ impl View<'_> {
     fn feature(&self, feature: &Feature, goes_on: bool, drift: &mut ColumnDrift) {
         let is_calendar = matches!(feature.aspect, Aspect::Part(DatePart::Month | DatePart::Day));
         match feature.aspect {
-            Aspect::Repeats => {}
+            Aspect::Repeats | Aspect::Fits(_) => {}
             Aspect::Value | Aspect::Shape | Aspect::Part(_) => {
                 let new = self.new_values(feature);
                 let is_value = feature.aspect == Aspect::Value;

@@ -25,6 +25,7 @@
 //! - A missing number goes where most rows go; its absence is a category of its group.
 //! - An unseen category is alone at the first cut in its column, and alone in any leaf.
 
+mod descent;
 mod grow;
 
 use rayon::prelude::*;
@@ -101,6 +102,8 @@ pub struct IsolationForest {
     mean_depths: Vec<f64>,
     /// For each node how many cuts led to it.
     depths: Vec<f64>,
+    /// The nodes as many rows at a time go down them.
+    steps: descent::Steps,
 }
 
 /// A node of a tree.
@@ -157,7 +160,7 @@ impl IsolationForest {
             }));
             forest.subsets.extend(tree.subsets);
         }
-        Ok(forest.with_depths())
+        Ok(forest.ready())
     }
 
     fn bare(config: IsolationForestConfig, layout: &Layout, sample: u32) -> Self {
@@ -170,16 +173,18 @@ impl IsolationForest {
             subsets: Vec::new(),
             mean_depths: (0..=sample).map(mean_depth).collect(),
             depths: Vec::new(),
+            steps: descent::Steps::default(),
         }
     }
 
-    /// Children lie behind their parents, so one pass tells all depths.
-    fn with_depths(mut self) -> Self {
+    /// What follows from the nodes. Children lie behind their parents, so one pass tells all depths.
+    fn ready(mut self) -> Self {
         self.depths = vec![0.0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.cell != LEAF) {
             let depth = self.depths[index] + 1.0;
             self.depths[node.children as usize..][..2].fill(depth);
         }
+        self.steps = descent::Steps::of(&self);
         self
     }
 
@@ -230,15 +235,14 @@ impl IsolationForest {
         Some(usize::from(!is_first))
     }
 
-    /// h(x) in one tree.
-    #[inline]
-    fn depth(&self, root: u32, codes: &[u32], numbers: &[f32], has_unseen: bool) -> f64 {
+    /// h(x) in one tree, for a row with an unseen category.
+    fn depth_of_unseen(&self, root: u32, codes: &[u32], numbers: &[f32]) -> f64 {
         let mut index = root as usize;
         loop {
             let node = &self.nodes[index];
             if node.cell == LEAF {
-                // Whoever has an unseen category is alone in any leaf.
-                return self.depths[index] + if has_unseen { 0.0 } else { self.mean_depth(node) };
+                // Such a row is alone in any leaf.
+                return self.depths[index];
             }
             match self.child(node, codes, numbers) {
                 Some(which) => index = node.children as usize + which,
@@ -302,7 +306,7 @@ impl Store for IsolationForest {
         let usable = rest.is_empty()
             && forest.roots.iter().all(|root| (*root as usize) < forest.nodes.len())
             && (0..forest.nodes.len()).all(|index| forest.is_usable(index));
-        if usable { Ok(forest.with_depths()) } else { Err("the trees do not hang together".into()) }
+        if usable { Ok(forest.ready()) } else { Err("the trees do not hang together".into()) }
     }
 }
 
@@ -339,14 +343,7 @@ impl ScoreByCell for IsolationForest {
         let mut scores = vec![0.0; rows.n_rows()];
         scores.par_chunks_mut(ROWS_PER_TASK).enumerate().for_each(|(task, scores)| {
             stop_point();
-            let has_unseen: Vec<bool> =
-                (0..scores.len()).map(|row| rows.codes(task * ROWS_PER_TASK + row).contains(&UNSEEN)).collect();
-            // Tree by tree, so that a tree stays in the nearest cache for all rows.
-            for root in &self.roots {
-                for ((row, depth), unseen) in (task * ROWS_PER_TASK..).zip(scores.iter_mut()).zip(&has_unseen) {
-                    *depth += self.depth(*root, rows.codes(row), rows.numbers(row), *unseen);
-                }
-            }
+            self.steps.add_depths(self, rows, task * ROWS_PER_TASK, scores);
             for score in scores {
                 *score = self.score_of(usual - *score / self.roots.len() as f64);
             }
