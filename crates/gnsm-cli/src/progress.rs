@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use comfy_table::Cell;
-use gnsm::{ColumnSchema, FitReport, Kind, Progress, Schema, Watcher};
+use gnsm::{ColumnSchema, FitReport, Kind, Progress, Relation, Schema, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::Console;
@@ -172,7 +172,16 @@ pub fn decisions(schema: &Schema, label: Option<&str>) -> String {
         });
         let _ = writeln!(text, "  … of the others {}", counted.into_iter().flatten().collect::<Vec<_>>().join(", "));
     }
-    text
+    text + &relations(schema)
+}
+
+/// The numbers that others give, one to a line.
+pub fn relations(schema: &Schema) -> String {
+    let line = |relation: &Relation| {
+        let name = &schema.columns[relation.of].name;
+        format!("  checked: {}\n", display::plain(&format!("{name} = {}", relation.words(&schema.columns))))
+    };
+    schema.relations.iter().map(line).collect()
 }
 
 /// What is said of rows that were learned from, where those are not all.

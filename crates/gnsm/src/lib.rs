@@ -63,7 +63,7 @@ mod error;
 
 pub use columns::{
     ColumnChoices, ColumnReport, ColumnSchema, DateFormat, DatePart, Difference, Kind, KindChoice, NumberFormat,
-    PartOfDate, Scale, Schema,
+    PartOfDate, Relation, RelationKind, Scale, Schema,
 };
 pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, Scored, TailOfScores};
 pub use drift::{Change, ColumnDrift, DriftCounter, DriftCounts, DriftReport};

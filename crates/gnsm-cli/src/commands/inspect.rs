@@ -16,7 +16,7 @@ use super::{Outcome, mask};
 use crate::arguments::InspectArguments;
 use crate::console::{print_json, print_page};
 use crate::display::{self, Place, STRONG, bytes, columns, count, left, right, sparkline};
-use crate::progress::kind_name;
+use crate::progress::{kind_name, relations};
 use crate::settings;
 
 /// The quantiles of the calibration scores that are shown.
@@ -125,6 +125,7 @@ fn page(file: &str, size: u64, model: &Model, settings: &Value, levels: Option<&
     page += &title("Columns");
     let lines = model.schema().columns.iter().map(column_line).collect();
     page += &table(left(["column", "kind", "holds", "why"]), lines);
+    page += &relations(model.schema());
     page += &settings_section(settings);
     if let Some(levels) = levels {
         page += &title("Levels");

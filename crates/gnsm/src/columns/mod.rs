@@ -31,7 +31,7 @@ pub use features::{Aspect, Feature};
 pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};
 pub use number::{NumberFormat, parse_number};
-pub use relations::{Operation, Relation};
+pub use relations::{Relation, RelationKind};
 pub use scale::Scale;
 pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
 pub(crate) use schema::{list, marked, no_such_column, plural};
