@@ -75,6 +75,13 @@ impl MaskGnsmConfig {
         }
     }
 
+    /// Fewer steps, for a first try.
+    pub fn quick() -> Self {
+        let mut config = Self::fast();
+        config.training.steps = 480;
+        config
+    }
+
     /// The paper's configuration: days on a GPU.
     pub fn paper() -> Self {
         let mut config = Self::fast().with_paper_head();

@@ -17,6 +17,7 @@ mod built {
     pub fn gnsm(preset: Option<MaskPreset>, head: Option<MaskHeadName>) -> Result<Box<dyn MaskMethod>> {
         let config = match preset {
             None | Some(MaskPreset::Fast) => MaskGnsmConfig::fast(),
+            Some(MaskPreset::Quick) => MaskGnsmConfig::quick(),
             Some(MaskPreset::Paper) => MaskGnsmConfig::paper(),
         };
         let config = match head {
