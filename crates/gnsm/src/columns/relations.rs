@@ -2,8 +2,8 @@
 //!
 //! A relation is found by trying: each number of the table against the sums of two or three others, and against their products
 //! and quotients. It counts where at least 90 % of the rows that have all its numbers follow it, to the last decimal that the
-//! result is written with, and where it needs all of the others: without one of them, most rows have another result. A row that breaks it is odd,
-//! however usual each number is.
+//! result is written with. It must need all of the others: without one of them, most rows have another result. A row that
+//! breaks a relation is odd, however usual each of its numbers is.
 
 use std::collections::HashSet;
 
