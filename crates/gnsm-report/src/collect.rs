@@ -232,7 +232,7 @@ impl<'m> Collector<'m> {
             Rule::Fdr(_) => cutoff?,
         };
         let calibration = self.model.calibration();
-        let tail = calibration.tail();
+        let tail = self.model.tail();
         let p_value = |score: f64| if self.is_own { tail.p_value(score) } else { calibration.p_value(score) };
         lowest(|score| p_value(score) <= limit, calibration, self.scores.highest)
     }

@@ -60,7 +60,7 @@ pub fn run(model: &Model, arguments: &DetectArguments, outputs: Outputs, console
     let mut collector = page.is_some().then(|| Collector::new(model, rule)).transpose()?;
     let mut tally = Tally::new(rule)?;
     let mut oddest = Oddest { most: arguments.top, groups: Vec::new() };
-    let tail = model.calibration().tail();
+    let tail = model.tail();
     let counter = RowCounter::new(console, writes && arguments.output.output.is_none());
     let mut file = String::new();
     let Some(first) = reader.next_batch(BATCH)? else { bail!("the file holds no rows any more; it was changed") };

@@ -11,8 +11,12 @@
 //! rows, the plain sum of what *near* says, counts each column by how much it varies. Neither can find one wrong cell
 //! among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the most
 //! evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out rows. The
-//! score is the mean of the nats of sum and distance, and three times what those of the largest have above ln 20: one row
-//! in twenty.
+//! score is the mean of the nats of sum and distance, and three times what those of the largest have above ln 30: one row
+//! in thirty.
+//!
+//! So it is known how fast scores become rare. The share of usual rows that have x nats in a figure falls with e^−x. In the
+//! worst case the same rows lead in all figures. Then a score grows by 1 + 3 while their share falls by e
+//! ([`TAIL_STEP`]).
 //!
 //! How odd a cell is, which is what the score is divided by among the cells, comes from the same probabilities on their
 //! own scale:
@@ -46,10 +50,14 @@ const LEAST_DOUBT: f64 = 1e-9;
 
 /// The nats of one in twenty: ln 20.
 pub(super) const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
+/// The nats of one in thirty: ln 30.
+const ONE_IN_THIRTY: f64 = 3.401_197_381_662_155;
 /// The nats beyond these that a cell may have for each nat that it is odd.
 const ODD_ALLOWS: f64 = 4.0;
 /// How much what is above counts beside the other two.
 const LARGEST_COUNTS: f64 = 3.0;
+/// By how much a score grows, at the most, while the share of usual rows that have as much falls by e.
+pub(super) const TAIL_STEP: f64 = 1.0 + LARGEST_COUNTS;
 /// How much the two kinds of neighbours count in the largest cell.
 const NEIGHBOURS_COUNT: f64 = 0.25;
 
@@ -172,7 +180,7 @@ impl<'a> View<'a> {
             figures(&self.evidence, &self.odd, &self.cells.tails, self.membership.calibrated);
         let [of_sum, of_largest, of_distance] = &self.cells.row_tails;
         let of_all = f64::midpoint(of_sum.nats(sum), of_distance.nats(distance));
-        of_all + LARGEST_COUNTS * (of_largest.nats(largest) - ONE_IN_TWENTY).max(0.0)
+        of_all + LARGEST_COUNTS * (of_largest.nats(largest) - ONE_IN_THIRTY).max(0.0)
     }
 
     /// The probabilities of a group's categories, each that of one category where several share a place, and of what

@@ -215,6 +215,10 @@ impl Detector for Cells {
         true
     }
 
+    fn tail_step(&self) -> Option<f64> {
+        Some(evidence::TAIL_STEP)
+    }
+
     fn split_left_out(&self, rows: &Encoded) -> Option<Split> {
         Some(self.split_rows(rows, true))
     }

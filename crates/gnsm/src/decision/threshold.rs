@@ -116,9 +116,9 @@ impl Calibration {
     /// p-values that go on beyond the bulk of the calibration rows.
     ///
     /// [`Self::p_value`] cannot be below 1 / (n + 1), and where a table is judged by its own rows it says no more than the rank of
-    /// a row. So above the 97.5 % point a [`BulkTail`] stands for the rows. Its length comes from quantiles, which a few odd
-    /// rows hardly move.
-    pub fn tail(&self) -> TailOfScores<'_> {
+    /// a row. So above the 97.5 % point a [`BulkTail`] stands for the rows. `step` is the length of its step, where the method
+    /// knows it; then no odd row can stretch it. Else it comes from quantiles, which a few odd rows hardly move.
+    pub(crate) fn tail(&self, step: Option<f64>) -> TailOfScores<'_> {
         if self.rows() < FEWEST_FOR_TAIL {
             return TailOfScores { calibration: self, tail: BulkTail::default() };
         }
@@ -126,7 +126,8 @@ impl Calibration {
         if !BulkTail::can_tell(self.at_least[from], (self.scores.len() - from) as u64) {
             return TailOfScores { calibration: self, tail: BulkTail::default() };
         }
-        TailOfScores { calibration: self, tail: BulkTail::fit(|part| self.quantile(part)) }
+        let fitted = BulkTail::fit(|part| self.quantile(part));
+        TailOfScores { calibration: self, tail: BulkTail { step: step.unwrap_or(fitted.step), ..fitted } }
     }
 
     /// The lowest calibration score that at least this part of the calibration rows does not exceed.
@@ -166,7 +167,8 @@ impl Calibration {
     }
 }
 
-/// p-values that go on beyond the bulk of the calibration rows: see [`Calibration::tail`].
+/// p-values that go on beyond the bulk of the calibration rows: above their 97.5 % point, the share of rows
+/// that have a score falls by e with every step of one length.
 #[derive(Debug, Clone, Copy)]
 pub struct TailOfScores<'a> {
     calibration: &'a Calibration,
@@ -398,18 +400,25 @@ mod tests {
         let usual: Vec<f64> = (0..2000).map(|i| -(1.0 - (f64::from(i) + 0.5) / 2000.0).ln()).collect();
         let table = calibration(&usual)?;
         for score in [4.0, 8.0, 20.0] {
-            assert!((table.tail().p_value(score).ln() + score).abs() < 0.05 * score + 0.2, "{score}");
+            assert!((table.tail(None).p_value(score).ln() + score).abs() < 0.05 * score + 0.2, "{score}");
         }
-        assert_eq!(table.tail().p_value(1.0), table.p_value(1.0));
+        assert_eq!(table.tail(None).p_value(1.0), table.p_value(1.0));
         // Rows far outside stretch it a little, as long as they are fewer than one in a hundred: p-values become larger.
         for (n_odd, least) in [(2, 17.0), (10, 12.0), (19, 4.0)] {
             let spoiled = calibration(&[usual.as_slice(), &vec![1e3; n_odd]].concat())?;
-            let nats = -spoiled.tail().p_value(20.0).ln();
+            let nats = -spoiled.tail(None).p_value(20.0).ln();
             assert!(least < nats && nats < 20.5, "{n_odd}: {nats}");
         }
+        // A step that is known cannot be stretched: from q₉₇.₅ = ln 40 on, p falls by e with every 5.
+        for n_odd in [0, 10, 40] {
+            let spoiled = calibration(&[usual.as_slice(), &vec![1e3; n_odd]].concat())?;
+            let nats = -spoiled.tail(Some(5.0)).p_value(20.0).ln();
+            let expected = 40f64.ln() + (20.0 - 40f64.ln()) / 5.0;
+            assert!((nats - expected).abs() < 0.3, "{n_odd}: {nats} and {expected}");
+        }
         // Ties and few rows leave nothing to go on.
-        assert_eq!(calibration(&[1.0; 100])?.tail().p_value(9.0), 1.0 / 101.0);
-        assert_eq!(calibration(&usual[..49])?.tail().p_value(9.0), 1.0 / 50.0);
+        assert_eq!(calibration(&[1.0; 100])?.tail(None).p_value(9.0), 1.0 / 101.0);
+        assert_eq!(calibration(&usual[..49])?.tail(None).p_value(9.0), 1.0 / 50.0);
         Ok(())
     }
 

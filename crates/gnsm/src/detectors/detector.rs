@@ -54,6 +54,12 @@ pub trait Detector: Send + Sync {
         false
     }
 
+    /// By how much a score grows, at the most, while the share of usual rows that have as much falls by e; `None` if the
+    /// method does not know, and the scores have to tell.
+    fn tail_step(&self) -> Option<f64> {
+        None
+    }
+
     /// The same as `split` for rows that it learned from, each judged as if it had not; `None` if the method cannot do that.
     fn split_left_out(&self, _rows: &Encoded) -> Option<Split> {
         None

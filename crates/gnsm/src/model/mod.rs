@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, Survey, marked, plural};
-use crate::decision::{Calibration, Explanation, Scored, reason};
+use crate::decision::{Calibration, Explanation, Scored, TailOfScores, reason};
 use crate::drift::Reference;
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
@@ -171,6 +171,11 @@ impl Model {
     /// The held-out scores.
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
+    }
+
+    /// p-values that go on beyond the bulk of the held-out scores: those of [`Self::score_own`].
+    pub fn tail(&self) -> TailOfScores<'_> {
+        self.calibration.tail(self.fitted.detector().tail_step())
     }
 
     /// What the fit was done on.

@@ -8,7 +8,7 @@
 use super::{FitOptions, Model};
 use crate::columns::{Encoded, Encoder};
 use crate::decision::odd_cells::Sought;
-use crate::decision::{Calibration, Explanation, OddCell, Scored, reason};
+use crate::decision::{Calibration, Explanation, OddCell, Scored, TailOfScores, reason};
 use crate::error::{Error, Result};
 use crate::method::{Fitted, Method};
 use crate::table::Table;
@@ -81,18 +81,18 @@ impl Halves {
 impl Model {
     /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
     /// can do that ([`Method::leaves_out`]) or [`ModelBuilder::judge_own`](super::ModelBuilder::judge_own) was asked for.
-    /// p-values go on beyond the bulk of the rows ([`Calibration::tail`]).
+    /// p-values go on beyond the bulk of the rows ([`Self::tail`]).
     pub fn score_own(&self, table: &Table) -> Result<Vec<Scored>> {
         let table = &*self.marked(table);
         let rows = self.encoder.encode_whole(table)?;
         let Some(halves) = self.halves_of(&rows) else {
             let left_out = left_out_scores(&self.fitted, &rows);
-            return Ok(scored(left_out.unwrap_or_else(|| self.fitted.score_distinct(&rows)), &self.calibration));
+            return Ok(scored(left_out.unwrap_or_else(|| self.fitted.score_distinct(&rows)), self.tail()));
         };
         let every: Vec<usize> = (0..rows.n_rows()).collect();
         let scores = halves.judge(&self.encoder, &rows, &every, |fitted, rows, _| fitted.score_distinct(rows));
         let calibration = Calibration::new(scores.iter().map(|score| (*score, 1)))?;
-        Ok(scored(scores, &calibration))
+        Ok(scored(scores, calibration.tail(self.fitted.detector().tail_step())))
     }
 
     /// [`Self::explain`] for rows of the table that the model was fitted on.
@@ -138,8 +138,7 @@ impl Model {
 }
 
 /// The scores with their p-values.
-fn scored(scores: Vec<f64>, calibration: &Calibration) -> Vec<Scored> {
-    let tail = calibration.tail();
+fn scored(scores: Vec<f64>, tail: TailOfScores<'_>) -> Vec<Scored> {
     scores.into_iter().map(|score| Scored { score, p_value: tail.p_value(score) }).collect()
 }
 
