@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-keel bench-adbench bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks
+.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-paper bench-keel bench-adbench bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks
 
 check: format test test-page lint doc package readme python
 
@@ -92,6 +92,13 @@ picture:
 # The paper's Table 2, all methods, five seeds. GNSM_SHARED names the folder with the data.
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
+
+# The paper's recipe in several sizes, scored on the way, and its DSVDD and DAGMM on the two small sets: hours.
+bench-paper:
+	cargo build --release -p gnsm-cli
+	cargo build --release -p gnsm-bench --example paper_curve
+	python3 crates/gnsm-bench/reference/paper.py run $${GNSM_SHARED:-../shared}/data/tabular $${CARGO_TARGET_DIR:-target}/release/examples/paper_curve target/bench-paper
+	$${CARGO_TARGET_DIR:-target}/release/gnsm bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --preset paper --methods dsvdd,dagmm --sets cmc,solar --out target/bench-paper/rivals
 
 # Ordinary tables with planted oddities: how many are found, and named by the first reason.
 bench-planted:
