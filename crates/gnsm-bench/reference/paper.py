@@ -91,7 +91,10 @@ def tables(lines):
             if line["dataset"] == name:
                 key = (int(line["depth"]), int(line["width"]), int(line["steps"]), line["objective"], line["point"], line["weights"])
                 rows[key][int(line["step"])].append(float(line["ap"]))
-        for (depth, width, total, *labels), cells in sorted(rows.items()):
+        for key, cells in sorted(rows.items()):
+            depth, width, total, *labels = key
+            if labels[-1] == "last" and cells == rows.get((*key[:-1], "best")):
+                continue
             seeds = max(map(len, cells.values()))
             cells = " | ".join(spread(cells[step]) if step in cells else "" for step in steps)
             yield f"| {depth} × {width} | {total:,} | {' | '.join(labels)} | {seeds} | {cells} |"
@@ -129,7 +132,8 @@ def main():
     lines = read(out)
     text = "\n".join([
         "Average precision in per cent, batches of 512, after so many steps; mean ± deviation over seeds, each with its own split.",
-        "`best` are the averaged weights with the lowest validation loss so far (the paper's rule), `last` those at that step.\n",
+        "`best` are the averaged weights with the lowest validation loss so far (the paper's rule), `last` those at that step; `last` is left",
+        "out where they are the same.\n",
         *tables(lines), *losses(lines)])
     if command == "show":
         print(text)
