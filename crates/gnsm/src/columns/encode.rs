@@ -18,11 +18,13 @@ use rayon::prelude::*;
 
 use super::codes::Codes;
 use super::date::Moment;
+use super::dated::{moment, sign};
+use super::encoded::Encoded;
 use super::features::{Aspect, Feature, features};
-use super::kinds::{moment, sign};
 use super::ladder::Ladder;
 use super::layout::{ABSENT, Layout, UNSEEN};
 use super::number::parse_number;
+use super::parsed::{Cell, Parsed, after, fits, unscaled_number};
 use super::relations::number_in;
 use super::schema::{ColumnSchema, Kind, Schema, list};
 use super::spelling::{loose_shape, shape};
@@ -33,120 +35,6 @@ use crate::table::{Column, Table, Values};
 const PIECE: usize = 4096;
 /// Rows needed before a change of a column's kind is called one.
 const ENOUGH_TO_JUDGE: usize = 20;
-
-/// Encoded rows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Encoded {
-    n_rows: usize,
-    n_groups: usize,
-    n_numbers: usize,
-    codes: Vec<u32>,
-    numbers: Vec<f32>,
-}
-
-impl Encoded {
-    /// Rows from their parts, both row by row.
-    pub fn new(n_rows: usize, codes: Vec<u32>, numbers: Vec<f32>) -> Self {
-        let per_row = |n: usize| n.checked_div(n_rows).unwrap_or(0);
-        Self { n_rows, n_groups: per_row(codes.len()), n_numbers: per_row(numbers.len()), codes, numbers }
-    }
-
-    /// The number of rows.
-    pub fn n_rows(&self) -> usize {
-        self.n_rows
-    }
-
-    /// The category codes of a row, one per group.
-    pub fn codes(&self, row: usize) -> &[u32] {
-        &self.codes[row * self.n_groups..][..self.n_groups]
-    }
-
-    /// The scaled numbers of a row; NaN where missing.
-    pub fn numbers(&self, row: usize) -> &[f32] {
-        &self.numbers[row * self.n_numbers..][..self.n_numbers]
-    }
-
-    /// These rows, in this order.
-    pub fn select(&self, rows: &[usize]) -> Self {
-        Self {
-            n_rows: rows.len(),
-            n_groups: self.n_groups,
-            n_numbers: self.n_numbers,
-            codes: rows.iter().flat_map(|&row| self.codes(row)).copied().collect(),
-            numbers: rows.iter().flat_map(|&row| self.numbers(row)).copied().collect(),
-        }
-    }
-
-    /// These rows, then those of `other`, which come from the same encoder.
-    pub fn concat(&self, other: &Self) -> Self {
-        Self {
-            n_rows: self.n_rows + other.n_rows,
-            n_groups: self.n_groups.max(other.n_groups),
-            n_numbers: self.n_numbers.max(other.n_numbers),
-            codes: [self.codes.as_slice(), &other.codes].concat(),
-            numbers: [self.numbers.as_slice(), &other.numbers].concat(),
-        }
-    }
-
-    /// The same rows, in which every category that `learned` rows do not have is [`UNSEEN`].
-    ///
-    /// Rows of one table share its categories. A detector that learned from some of them must meet the others as it would meet
-    /// rows of tomorrow.
-    pub fn unseen_by(mut self, layout: &Layout, learned: &Self) -> Self {
-        let mut seen = vec![false; layout.width()];
-        for row in 0..learned.n_rows {
-            for (places, code) in layout.groups().zip(learned.codes(row)) {
-                if let Some(seen) = seen[places].get_mut(*code as usize) {
-                    *seen = true;
-                }
-            }
-        }
-        for codes in self.codes.chunks_exact_mut(self.n_groups.max(1)) {
-            for (places, code) in layout.groups().zip(codes) {
-                if seen[places].get(*code as usize) == Some(&false) {
-                    *code = UNSEEN;
-                }
-            }
-        }
-        self
-    }
-
-    /// The distinct rows, in order of first appearance, and for each row which of them it is.
-    pub fn distinct(&self) -> (Vec<usize>, Vec<u32>) {
-        let mut seen: HashMap<(&[u32], &[u32]), u32> = HashMap::with_capacity(self.n_rows.min(1 << 16));
-        let mut firsts = Vec::new();
-        let of_row = (0..self.n_rows)
-            .map(|row| {
-                stop_point();
-                let key = (self.codes(row), bytemuck::cast_slice(self.numbers(row)));
-                *seen.entry(key).or_insert_with(|| {
-                    firsts.push(row);
-                    firsts.len() as u32 - 1
-                })
-            })
-            .collect();
-        (firsts, of_row)
-    }
-
-    /// The distinct rows, in order of first appearance, and how often each occurs.
-    pub fn counted(&self) -> (Self, Vec<f64>) {
-        let (firsts, of_row) = self.distinct();
-        let mut counts = vec![0.0; firsts.len()];
-        for which in of_row {
-            counts[which as usize] += 1.0;
-        }
-        (self.select(&firsts), counts)
-    }
-
-    /// A hash of the rows and their order.
-    pub fn fingerprint(&self) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&(self.n_rows as u64).to_le_bytes());
-        hasher.update(bytemuck::cast_slice(&self.codes));
-        hasher.update(bytemuck::cast_slice(&self.numbers));
-        hasher.finalize()
-    }
-}
 
 /// What is different between a file's columns and the model's, short of an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -519,83 +407,6 @@ impl Encoder {
         };
         name.unwrap_or_else(|| if code == feature.missing { "(missing)" } else { "(present)" }.to_owned())
     }
-}
-
-/// A cell that was read for what its column is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Cell<T> {
-    /// There is nothing.
-    Missing,
-    /// There is something else.
-    Stray,
-    /// There is this.
-    Value(T),
-}
-
-impl Cell<f64> {
-    fn of(number: f64) -> Self {
-        if number.is_nan() { Self::Missing } else { Self::Value(number) }
-    }
-}
-
-impl<T> Cell<T> {
-    fn value(&self) -> Option<&T> {
-        if let Self::Value(value) = self { Some(value) } else { None }
-    }
-}
-
-/// The cells of a column in a batch.
-enum Parsed<'a> {
-    /// No row has it, or it is not used.
-    Absent,
-    Numbers(Vec<Cell<f64>>),
-    /// And the texts they were read from.
-    Moments(Vec<Cell<Moment>>, &'a Values),
-    /// Whether each key occurs more than once, and the keys.
-    Keys(Vec<bool>, &'a Values),
-    /// Categories by their index, and their codes in the model.
-    Named {
-        codes: &'a [u32],
-        translated: Vec<u32>,
-        values: &'a Values,
-    },
-    /// Categories as text, or as numbers.
-    Words(&'a Values),
-}
-
-/// The number of a feature before it is scaled.
-fn unscaled_number(feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> Option<f64> {
-    match (feature.aspect, &parsed[feature.column]) {
-        (Aspect::Number, Parsed::Numbers(cells)) => cells[row].value().copied(),
-        (Aspect::Length, Parsed::Words(values)) => values.text(row).map(|text| text.chars().count() as f64),
-        (Aspect::Position, Parsed::Moments(moments, _)) => moments[row].value().map(|moment| moment.local),
-        (Aspect::After(from), Parsed::Moments(..)) => after(feature, parsed, from, row),
-        _ => None,
-    }
-}
-
-/// Whether a number is what others of the row give, if all are there.
-fn fits(schema: &Schema, at: usize, parsed: &[Parsed<'_>], row: usize) -> Option<bool> {
-    let relation = &schema.relations[at];
-    let number = |column: &usize| match &parsed[*column] {
-        Parsed::Numbers(cells) => cells[row].value().copied(),
-        Parsed::Words(values) | Parsed::Named { values, .. } => number_in(&schema.columns[*column].kind, values, row),
-        _ => None,
-    };
-    let terms: Vec<f64> = relation.terms.iter().map(number).collect::<Option<_>>()?;
-    let result = Some(relation.result(&terms)).filter(|result| result.is_finite())?;
-    Some(relation.holds(number(&relation.of)?, result))
-}
-
-/// How long the date of a feature is after that of another column. From a date far outside nothing is measured: it is odd
-/// itself, and the other date is not.
-fn after(feature: &Feature, parsed: &[Parsed<'_>], from: usize, row: usize) -> Option<f64> {
-    let moment = |at: usize| match &parsed[at] {
-        Parsed::Moments(moments, _) => moments[row].value(),
-        _ => None,
-    };
-    let from = moment(from).filter(|moment| feature.range.contains(&moment.local))?;
-    Some(moment(feature.column)?.utc() - from.utc())
 }
 
 /// A cell for each row and feature, row by row, in parallel.

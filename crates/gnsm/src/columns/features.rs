@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use super::codes::Codes;
 use super::date::DateFormat;
-use super::encode::Cell;
 use super::layout::UNSEEN;
+use super::parsed::Cell;
 use super::scale::Scale;
 use super::schema::{ColumnSchema, DatePart, Kind, Schema};
 

@@ -1,21 +1,26 @@
 //! What the columns of a table are, and rows as detectors see them.
 //!
-//! `kinds` decides what each column is and learns about it, with the help of `number` (numbers as written), `date`, `spelling` and
-//! `scale`; `schema` is the result. `relations` finds numbers
-//! that others give. `features` says what of a column is looked at, `encode` turns the rows of a table into category
-//! codes and scaled numbers, and `layout` is the shape of such a row. `ladder` keeps
+//! `counted` counts the cells of a column. `kinds` decides what it is, with the help of `number` (numbers as written) and `date`.
+//! `learned` and `dated` learn about it, with the help of `spelling` and `scale`; `schema` is the result. `relations` finds
+//! numbers that others give. `features` says what of a column is looked at, `parsed` reads its cells, and `encode` turns
+//! the rows of a table into category codes and scaled numbers (`encoded`). `layout` is the shape of such a row. `ladder` keeps
 //! the quantiles of a number. `survey` and `chosen` are for tables that do not fit into memory: what all rows tell, and the rows that
 //! are learned from.
 
 mod chosen;
 mod codes;
+mod counted;
 mod date;
+mod dated;
 mod encode;
+mod encoded;
 mod features;
 mod kinds;
 mod ladder;
 mod layout;
+mod learned;
 mod number;
+mod parsed;
 mod relations;
 mod scale;
 mod schema;
@@ -26,7 +31,8 @@ pub(crate) use chosen::ChosenRows;
 pub use chosen::SmallestHashes;
 pub use date::{DateFormat, Moment};
 pub(crate) use date::{WEEKDAYS, length_text, month_name};
-pub use encode::{ColumnReport, Encoded, Encoder};
+pub use encode::{ColumnReport, Encoder};
+pub use encoded::Encoded;
 pub use features::{Aspect, Feature};
 pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::counted::CellsToLearn;
 use super::date::DateFormat;
-use super::kinds::{CellsToLearn, learn_column, learn_differences};
+use super::dated::learn_differences;
+use super::kinds::learn_column;
 use super::number::NumberFormat;
 use super::relations::{Relation, learn_relations};
 use super::scale::Scale;

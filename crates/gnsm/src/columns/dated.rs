@@ -1,0 +1,179 @@
+//! What is learned about a column of dates or times, and how long dates are after each other.
+
+use super::counted::{CellsToLearn, Counted, FEWEST_KEYS};
+use super::date::{DAY, DateFormat, Moment};
+use super::learned::{MOST_CATEGORIES, sorted};
+use super::scale::{Scale, at_rank};
+use super::schema::{ColumnSchema, DatePart, Difference, Kind, PartOfDate};
+use crate::table::{Table, TimeKind, Values};
+
+/// Columns of dates between which all differences are taken; beyond, only neighbours are compared.
+const MOST_DATES: usize = 6;
+/// A year, in seconds.
+const YEAR: f64 = 366.0 * DAY;
+
+/// The format that a type stands for: all types are seconds.
+pub(super) fn of_type(kind: TimeKind) -> DateFormat {
+    if kind == TimeKind::TimeOfDay { DateFormat::TimeOfDay } else { DateFormat::EpochSeconds }
+}
+
+/// The moment of a cell; `None` if it is missing or no date.
+pub(super) fn moment(values: &Values, row: usize, format: DateFormat) -> Option<Moment> {
+    match values {
+        Values::Time { seconds, kind } => {
+            let local = Some(seconds[row]).filter(|seconds| seconds.is_finite())?;
+            Some(Moment { local, ahead: 0.0, has_time: *kind != TimeKind::Date })
+        }
+        Values::Number { values, .. } => format.of_number(values[row]),
+        values => format.parse(&values.text(row)?),
+    }
+}
+
+/// Learns a column of dates; `None` if there is none.
+pub(super) fn date(cells: CellsToLearn<'_>, counted: &Counted, format: DateFormat) -> Option<Kind> {
+    let values = &cells.column.values;
+    let moments: Vec<(Moment, usize)> =
+        cells.weighted().filter_map(|(row, n)| Some((moment(values, row, format)?, n))).collect();
+    if moments.is_empty() {
+        return None;
+    }
+    let positions = sorted(moments.iter().map(|(moment, n)| (moment.local, *n)));
+    let n_moments: usize = moments.iter().map(|(_, n)| n).sum();
+    let cut = n_moments / 200;
+    let (low, high) = (at_rank(&positions, cut), at_rank(&positions, n_moments - 1 - cut));
+    let span = high - low;
+    let is_time = format == DateFormat::TimeOfDay;
+    // A part is looked at where the column is long enough for all its values to have come up several times.
+    let has_time = is_time || moments.iter().any(|(moment, _)| moment.has_time && moment.local.rem_euclid(DAY) != 0.0);
+    let parts = [
+        (DatePart::Hour, has_time && (is_time || span > 3.0 * DAY)),
+        (DatePart::Weekday, !is_time && span > 28.0 * DAY),
+        (DatePart::Day, !is_time && span > 93.0 * DAY),
+        (DatePart::Month, !is_time && span > 2.0 * YEAR),
+    ];
+    let parts = parts.into_iter().filter(|(_, used)| *used).filter_map(|(part, _)| part_of_date(part, &moments));
+    let ages = !is_time && span > 15.0 * YEAR;
+    let margin = match (is_time, ages) {
+        (true, _) => DAY,
+        (_, true) => 0.25 * span,
+        _ => span.max(2.0 * YEAR),
+    };
+    let times = if is_time { repeated_times(counted, format) } else { Vec::new() };
+    let scored = ages || (is_time && times.is_empty());
+    Some(Kind::Date {
+        format,
+        parts: parts.collect(),
+        range: [low - margin, high + margin],
+        scale: scored.then(|| Scale::learn(&positions)),
+        times,
+        missing: counted.has_missing(),
+        stray: n_moments < counted.present,
+    })
+}
+
+/// The values of a part, if it varies.
+fn part_of_date(part: DatePart, moments: &[(Moment, usize)]) -> Option<PartOfDate> {
+    let mut counts = [0usize; 32];
+    for (moment, n) in moments {
+        counts[part.of(moment) as usize & 31] += n;
+    }
+    let values: Vec<u32> = (0..32).filter(|value| counts[*value as usize] > 0).collect();
+    let usual = (0..values.len()).max_by_key(|at| (counts[values[*at] as usize], std::cmp::Reverse(*at)))?;
+    (values.len() > 1).then_some(PartOfDate { part, values, usual: usual as u32 })
+}
+
+impl DatePart {
+    /// The part of a moment.
+    pub(crate) fn of(self, moment: &Moment) -> u32 {
+        match self {
+            Self::Hour => moment.hour(),
+            Self::Weekday => moment.weekday(),
+            Self::Day => moment.civil().2,
+            Self::Month => moment.civil().1,
+        }
+    }
+}
+
+/// Times of day, as written, where most cells hold one that repeats: a timetable.
+fn repeated_times(counted: &Counted, format: DateFormat) -> Vec<String> {
+    let repeated = |(_, count): &(&str, usize)| *count > 4;
+    let n: usize = counted.cells().filter(repeated).map(|(_, count)| count).sum();
+    if 2 * n < counted.present {
+        return Vec::new();
+    }
+    let mut by_count: Vec<(&str, usize)> = counted.cells().filter(|(text, _)| format.parse(text).is_some()).collect();
+    by_count.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
+    let mut times: Vec<String> = by_count.iter().take(MOST_CATEGORIES).map(|(text, _)| (*text).to_owned()).collect();
+    times.sort_unstable();
+    times
+}
+
+/// Learns how long dates are after each other.
+pub(super) fn learn_differences(table: &Table, rows: &[usize], columns: &[ColumnSchema]) -> Vec<Difference> {
+    let format_of = |at: &usize| match columns[*at].kind {
+        Kind::Date { format, .. } => Some(format),
+        _ => None,
+    };
+    let is_time = |at: &usize| format_of(at) == Some(DateFormat::TimeOfDay);
+    let all: Vec<usize> = (0..columns.len()).filter(|at| format_of(at).is_some()).collect();
+    let (times, dates): (Vec<usize>, Vec<usize>) = all.into_iter().partition(is_time);
+    let mut differences = Vec::new();
+    for group in [dates, times] {
+        let n = group.len();
+        let pairs = (0..n).flat_map(|b| (0..b).map(move |a| (a, b)));
+        for (a, b) in pairs.filter(|(a, b)| n <= MOST_DATES || a + 1 == *b) {
+            differences.extend(learn_difference(table, rows, columns, group[b], group[a]));
+        }
+    }
+    differences
+}
+
+fn learn_difference(
+    table: &Table,
+    rows: &[usize],
+    columns: &[ColumnSchema],
+    of: usize,
+    from: usize,
+) -> Option<Difference> {
+    let cells = |at: usize| match columns[at].kind {
+        Kind::Date { format, .. } => table.column(&columns[at].name).map(|column| (&column.values, format)),
+        _ => None,
+    };
+    let (of_cells, from_cells) = (cells(of)?, cells(from)?);
+    let mut present = [0usize; 2];
+    let mut lengths = Vec::new();
+    for row in rows {
+        let dates = [of_cells, from_cells].map(|(values, format)| moment(values, *row, format));
+        present.iter_mut().zip(dates).for_each(|(n, date)| *n += usize::from(date.is_some()));
+        if let [Some(of), Some(from)] = dates {
+            lengths.push(of.utc() - from.utc());
+        }
+    }
+    // Most rows that have the rarer of the two dates have both.
+    let rarer = present[0].min(present[1]);
+    if 2 * lengths.len() < rarer || lengths.len() < FEWEST_KEYS.min(rows.len() / 2).max(1) {
+        return None;
+    }
+    let mut counts = [0usize; 3];
+    for length in &lengths {
+        counts[sign(*length)] += 1;
+    }
+    let usual = (0..3).max_by_key(|sign| counts[*sign]).unwrap_or(2);
+    // The later one is named.
+    if usual == 0 && counts[2] * 10 < lengths.len() {
+        return learn_difference(table, rows, columns, from, of);
+    }
+    let scale = Scale::learn(&sorted(lengths.into_iter().map(|length| (length, 1))));
+    Some(Difference { of, from, scale, seen: counts.map(|count| count > 0), usual: usual as u32 })
+}
+
+/// 0 for before, 1 for the same, 2 for after.
+pub(super) fn sign(length: f64) -> usize {
+    if length < 0.0 {
+        0
+    } else if length > 0.0 {
+        2
+    } else {
+        1
+    }
+}

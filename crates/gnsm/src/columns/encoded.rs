@@ -1,0 +1,120 @@
+//! Rows as detectors see them: category codes and scaled numbers.
+
+use std::collections::HashMap;
+
+use super::layout::{Layout, UNSEEN};
+use crate::error::stop_point;
+
+/// Encoded rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoded {
+    pub(super) n_rows: usize,
+    pub(super) n_groups: usize,
+    pub(super) n_numbers: usize,
+    pub(super) codes: Vec<u32>,
+    pub(super) numbers: Vec<f32>,
+}
+
+impl Encoded {
+    /// Rows from their parts, both row by row.
+    pub fn new(n_rows: usize, codes: Vec<u32>, numbers: Vec<f32>) -> Self {
+        let per_row = |n: usize| n.checked_div(n_rows).unwrap_or(0);
+        Self { n_rows, n_groups: per_row(codes.len()), n_numbers: per_row(numbers.len()), codes, numbers }
+    }
+
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// The category codes of a row, one per group.
+    pub fn codes(&self, row: usize) -> &[u32] {
+        &self.codes[row * self.n_groups..][..self.n_groups]
+    }
+
+    /// The scaled numbers of a row; NaN where missing.
+    pub fn numbers(&self, row: usize) -> &[f32] {
+        &self.numbers[row * self.n_numbers..][..self.n_numbers]
+    }
+
+    /// These rows, in this order.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            n_rows: rows.len(),
+            n_groups: self.n_groups,
+            n_numbers: self.n_numbers,
+            codes: rows.iter().flat_map(|&row| self.codes(row)).copied().collect(),
+            numbers: rows.iter().flat_map(|&row| self.numbers(row)).copied().collect(),
+        }
+    }
+
+    /// These rows, then those of `other`, which come from the same encoder.
+    pub fn concat(&self, other: &Self) -> Self {
+        Self {
+            n_rows: self.n_rows + other.n_rows,
+            n_groups: self.n_groups.max(other.n_groups),
+            n_numbers: self.n_numbers.max(other.n_numbers),
+            codes: [self.codes.as_slice(), &other.codes].concat(),
+            numbers: [self.numbers.as_slice(), &other.numbers].concat(),
+        }
+    }
+
+    /// The same rows, in which every category that `learned` rows do not have is [`UNSEEN`].
+    ///
+    /// Rows of one table share its categories. A detector that learned from some of them must meet the others as it would meet
+    /// rows of tomorrow.
+    pub fn unseen_by(mut self, layout: &Layout, learned: &Self) -> Self {
+        let mut seen = vec![false; layout.width()];
+        for row in 0..learned.n_rows {
+            for (places, code) in layout.groups().zip(learned.codes(row)) {
+                if let Some(seen) = seen[places].get_mut(*code as usize) {
+                    *seen = true;
+                }
+            }
+        }
+        for codes in self.codes.chunks_exact_mut(self.n_groups.max(1)) {
+            for (places, code) in layout.groups().zip(codes) {
+                if seen[places].get(*code as usize) == Some(&false) {
+                    *code = UNSEEN;
+                }
+            }
+        }
+        self
+    }
+
+    /// The distinct rows, in order of first appearance, and for each row which of them it is.
+    pub fn distinct(&self) -> (Vec<usize>, Vec<u32>) {
+        let mut seen: HashMap<(&[u32], &[u32]), u32> = HashMap::with_capacity(self.n_rows.min(1 << 16));
+        let mut firsts = Vec::new();
+        let of_row = (0..self.n_rows)
+            .map(|row| {
+                stop_point();
+                let key = (self.codes(row), bytemuck::cast_slice(self.numbers(row)));
+                *seen.entry(key).or_insert_with(|| {
+                    firsts.push(row);
+                    firsts.len() as u32 - 1
+                })
+            })
+            .collect();
+        (firsts, of_row)
+    }
+
+    /// The distinct rows, in order of first appearance, and how often each occurs.
+    pub fn counted(&self) -> (Self, Vec<f64>) {
+        let (firsts, of_row) = self.distinct();
+        let mut counts = vec![0.0; firsts.len()];
+        for which in of_row {
+            counts[which as usize] += 1.0;
+        }
+        (self.select(&firsts), counts)
+    }
+
+    /// A hash of the rows and their order.
+    pub fn fingerprint(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&(self.n_rows as u64).to_le_bytes());
+        hasher.update(bytemuck::cast_slice(&self.codes));
+        hasher.update(bytemuck::cast_slice(&self.numbers));
+        hasher.finalize()
+    }
+}
