@@ -380,7 +380,7 @@ fn aside_note(report: &DriftReport) -> Option<String> {
     let aside: Vec<String> = aside.map(|column| format!("`{}`", column.column)).collect();
     (!aside.is_empty()).then(|| {
         format!(
-            "set aside: what is new in more than half of the rows in {} is no part of the scores (`drift=False` takes it in)",
+            "set aside: what is new in most rows or moved as time went on in {} is no part of the scores (`drift=False` takes it in)",
             aside.join(", ")
         )
     })

@@ -91,7 +91,7 @@ pub fn note_set_aside(console: Console, report: &DriftReport) {
     let aside: Vec<String> = aside.map(|column| column.column.clone()).collect();
     if !aside.is_empty() {
         console.note(format_args!(
-            "set aside: what is new in more than half of the rows in {} is no part of the scores (--no-drift takes it in)",
+            "set aside: what is new in most rows or moved as time went on in {} is no part of the scores (--no-drift takes it in)",
             names(&aside)
         ));
     }

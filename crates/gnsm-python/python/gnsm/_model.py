@@ -261,7 +261,7 @@ class Model:
             `fdr` the largest share of false alarms among the flagged rows, `threshold` the lowest score.
         explain: adds columns `reason_1`, `reason_2` and so on with the strongest reasons in words.
         own: says that these are the rows that the model was fitted on: each is judged as if it had not been there.
-        drift: what is new in more than half of the rows is set aside, as the command line does it, and a warning names
+        drift: what is new in most rows or moved as time went on is set aside, as the command line does it, and a warning names
             the columns that moved. For this the rows are looked at twice; those of a stream cannot be.
         """
         table = given(data)
@@ -354,7 +354,7 @@ class Model:
 
         moved: whether the column is another than it was: more of it is missing, new or out of range, or its values
             shifted, by more than chance.
-        set_aside: whether something of it is new in more than half of the rows, so that `score` does not count it.
+        set_aside: whether something of it is new in most rows or moved as time went on, so that `score` does not count it.
         missing_then, missing_now, new_then, new_now: the shares of missing and of new values, when learned and in this
             table.
         out_of_range: the share of numbers below or above all learned ones.

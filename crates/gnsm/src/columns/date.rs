@@ -335,6 +335,22 @@ pub fn length_text(seconds: f64) -> String {
     } else {
         (size, "second")
     };
+    number_of(number, unit)
+}
+
+/// A length of time in a unit of so many seconds.
+pub fn length_in(seconds: f64, unit: f64) -> String {
+    let name = match unit {
+        _ if unit >= DAY => "day",
+        _ if unit >= 3600.0 => "hour",
+        _ if unit >= 60.0 => "minute",
+        _ => "second",
+    };
+    number_of(seconds.abs() / unit, name)
+}
+
+/// `1,100 days`, `2.5 hours`.
+fn number_of(number: f64, unit: &str) -> String {
     let number = if number >= 10.0 { number.round() } else { (10.0 * number).round() / 10.0 };
     let whole = format!("{}", number as i64);
     let mut digits = String::new();

@@ -9,6 +9,10 @@ use crate::table::{Table, TimeKind, Values};
 
 /// Columns of dates between which all differences are taken; beyond, only neighbours are compared.
 const MOST_DATES: usize = 6;
+/// Rows on average that share a date which belongs to several.
+const SEVERAL: usize = 3;
+/// How many times further back dates go that belong to somebody than those of what is done.
+const MUCH_FURTHER: f64 = 3.0;
 /// A year, in seconds.
 const YEAR: f64 = 366.0 * DAY;
 
@@ -65,6 +69,7 @@ pub(super) fn date(cells: CellsToLearn<'_>, counted: &Counted, format: DateForma
         parts: parts.collect(),
         range: [low - margin, high + margin],
         scale: scored.then(|| Scale::learn(&positions)),
+        by_age: false,
         times,
         missing: counted.has_missing(),
         stray: n_moments < counted.present,
@@ -109,7 +114,11 @@ fn repeated_times(counted: &Counted, format: DateFormat) -> Vec<String> {
 }
 
 /// Learns how long dates are after each other.
-pub(super) fn learn_differences(table: &Table, rows: &[usize], columns: &[ColumnSchema]) -> Vec<Difference> {
+///
+/// Dates of many years, such as those of birth, are compared with those of today. Where each is a row's own, the age tells, and
+/// the date itself is not scored: one age is enough, and of the other dates only before and after count. Where each
+/// belongs to several rows, as the day on which somebody was hired, the date tells, and its age grows from row to row.
+pub(super) fn learn_differences(table: &Table, rows: &[usize], columns: &mut [ColumnSchema]) -> Vec<Difference> {
     let format_of = |at: &usize| match columns[*at].kind {
         Kind::Date { format, .. } => Some(format),
         _ => None,
@@ -117,15 +126,59 @@ pub(super) fn learn_differences(table: &Table, rows: &[usize], columns: &[Column
     let is_time = |at: &usize| format_of(at) == Some(DateFormat::TimeOfDay);
     let all: Vec<usize> = (0..columns.len()).filter(|at| format_of(at).is_some()).collect();
     let (times, dates): (Vec<usize>, Vec<usize>) = all.into_iter().partition(is_time);
-    let mut differences = Vec::new();
+    let is_old = |at: usize| matches!(columns[at].kind, Kind::Date { scale: Some(_), .. }) && !is_time(&at);
+    let spreads: Vec<Option<Spread>> = columns.iter().map(|column| spread(table, rows, column)).collect();
+    // Of two dates the one that belongs to others: it repeats, and goes back much further.
+    let belongs = |at: usize, other: usize| match (&spreads[at], &spreads[other]) {
+        (Some(own), Some(other)) => own.repeats && own.span > MUCH_FURTHER * other.span,
+        _ => false,
+    };
+    let mut differences: Vec<Difference> = Vec::new();
+    let mut by_age: Vec<usize> = Vec::new();
     for group in [dates, times] {
         let n = group.len();
         let pairs = (0..n).flat_map(|b| (0..b).map(move |a| (a, b)));
         for (a, b) in pairs.filter(|(a, b)| n <= MOST_DATES || a + 1 == *b) {
-            differences.extend(learn_difference(table, rows, columns, group[b], group[a]));
+            let (a, b) = (group[a], group[b]);
+            let Some(mut difference) = learn_difference(table, rows, columns, b, a) else { continue };
+            let old = if is_old(a) { a } else { b };
+            let one_is_old = is_old(a) != is_old(b);
+            if belongs(a, b) || belongs(b, a) || (one_is_old && by_age.contains(&old)) {
+                difference.scale = None;
+            } else if one_is_old {
+                by_age.push(old);
+            }
+            differences.push(difference);
+        }
+    }
+    for at in by_age {
+        if let Kind::Date { by_age, .. } = &mut columns[at].kind {
+            *by_age = true;
         }
     }
     differences
+}
+
+/// How the dates of a column lie.
+struct Spread {
+    /// The time between the first and the last, in seconds.
+    span: f64,
+    /// Whether each date is that of several rows.
+    repeats: bool,
+}
+
+fn spread(table: &Table, rows: &[usize], column: &ColumnSchema) -> Option<Spread> {
+    let Kind::Date { format, .. } = &column.kind else { return None };
+    let cells = table.column(&column.name)?;
+    let mut moments: Vec<f64> =
+        rows.iter().filter_map(|row| moment(&cells.values, *row, *format)).map(|moment| moment.local).collect();
+    let n = moments.len();
+    moments.sort_unstable_by(f64::total_cmp);
+    // A date far outside must not decide.
+    let cut = n / 50;
+    let span = moments.get(n.checked_sub(cut + 1)?)? - moments.get(cut)?;
+    moments.dedup();
+    Some(Spread { span, repeats: SEVERAL * moments.len() <= n })
 }
 
 fn learn_difference(
@@ -163,7 +216,7 @@ fn learn_difference(
     if usual == 0 && counts[2] * 10 < lengths.len() {
         return learn_difference(table, rows, columns, from, of);
     }
-    let scale = Scale::learn(&sorted(lengths.into_iter().map(|length| (length, 1))));
+    let scale = Some(Scale::learn(&sorted(lengths.into_iter().map(|length| (length, 1)))));
     Some(Difference { of, from, scale, seen: counts.map(|count| count > 0), usual: usual as u32 })
 }
 

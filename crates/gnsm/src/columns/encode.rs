@@ -23,11 +23,11 @@ use super::encoded::Encoded;
 use super::features::{Aspect, Feature, features};
 use super::ladder::Ladder;
 use super::layout::{ABSENT, Layout, UNSEEN};
-use super::number::parse_number;
+use super::number::{mark, parse_number};
 use super::parsed::{Cell, Parsed, after, fits, unscaled_number};
 use super::relations::number_in;
 use super::schema::{ColumnSchema, Kind, Schema, list};
-use super::spelling::{loose_shape, shape};
+use super::spelling::{lead, loose_shape, shape};
 use crate::error::{Error, Result, stop_point};
 use crate::table::{Column, Table, Values};
 
@@ -237,7 +237,7 @@ impl Encoder {
                         Some(text) => format.parse(&text).map_or(Cell::Stray, Cell::Value),
                     },
                 };
-                Parsed::Numbers(rows.into_par_iter().with_min_len(PIECE).map(number).collect())
+                Parsed::Numbers(rows.into_par_iter().with_min_len(PIECE).map(number).collect(), values)
             }
             Kind::Date { format, .. } => {
                 let moment = |row: usize| match moment(values, row, *format) {
@@ -247,9 +247,9 @@ impl Encoder {
                 };
                 Parsed::Moments(rows.into_par_iter().with_min_len(PIECE).map(moment).collect(), values)
             }
-            Kind::Identifier { .. } => {
+            Kind::Identifier { by_chance, .. } => {
                 let mut seen: HashMap<std::borrow::Cow<'_, str>, u32> = HashMap::new();
-                if whole {
+                if whole && !by_chance {
                     for text in rows.clone().filter_map(|row| values.text(row)) {
                         *seen.entry(text).or_default() += 1;
                     }
@@ -303,13 +303,21 @@ impl Encoder {
                 let of = if feature.loose { loose_shape } else { shape };
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &of(&text)))
             }
-            (Aspect::Repeats, Parsed::Keys(repeated, _)) => {
-                if repeated[row] {
-                    feature.other
-                } else {
+            (Aspect::Key, Parsed::Keys(repeated, _)) if repeated[row] => feature.other,
+            (Aspect::Key, Parsed::Keys(_, values)) => {
+                if values.text(row).is_some() {
                     0
+                } else {
+                    feature.missing
                 }
             }
+            (Aspect::Lead, Parsed::Words(values) | Parsed::Named { values, .. } | Parsed::Keys(_, values)) => {
+                values.text(row).map_or(feature.usual, |text| self.code_of(feature, self.lead(feature, &text)))
+            }
+            (Aspect::Mark, Parsed::Numbers(cells, values)) => match cells[row] {
+                Cell::Value(_) => values.text(row).map_or(feature.usual, |text| self.code_of(feature, &mark(&text))),
+                Cell::Missing | Cell::Stray => feature.usual,
+            },
             (Aspect::Length, Parsed::Words(values)) => {
                 if values.text(row).is_some() {
                     0
@@ -317,7 +325,7 @@ impl Encoder {
                     feature.missing
                 }
             }
-            (Aspect::Number, Parsed::Numbers(cells)) => feature.presence(&cells[row]),
+            (Aspect::Number, Parsed::Numbers(cells, _)) => feature.presence(&cells[row]),
             (Aspect::Position, Parsed::Moments(moments, _)) => match &moments[row] {
                 Cell::Value(moment) if !feature.range.contains(&moment.local) => UNSEEN,
                 cell => feature.presence(cell),
@@ -364,6 +372,12 @@ impl Encoder {
         Ok(features.into_par_iter().map(ladder).collect())
     }
 
+    /// What a code begins with, as far as it is looked at: digits of keys go on.
+    pub(crate) fn lead<'t>(&self, feature: &Feature, text: &'t str) -> &'t str {
+        let is_key = matches!(self.schema_of(feature).kind, Kind::Identifier { .. });
+        if is_key && !text.starts_with(char::is_alphabetic) { "" } else { lead(text) }
+    }
+
     #[inline(always)]
     fn code_of(&self, feature: &Feature, text: &str) -> u32 {
         self.codes[feature.group].get(text).copied().unwrap_or(UNSEEN)
@@ -403,6 +417,8 @@ impl Encoder {
             }),
             (Aspect::Value, Kind::Date { times, .. }) => text(times),
             (Aspect::Shape, Kind::Categorical { shapes, .. } | Kind::Identifier { shapes, .. }) => text(shapes),
+            (Aspect::Lead, Kind::Categorical { leads, .. } | Kind::Identifier { leads, .. }) => text(leads),
+            (Aspect::Mark, Kind::Numeric { marks, .. }) => text(marks),
             _ => None,
         };
         name.unwrap_or_else(|| if code == feature.missing { "(missing)" } else { "(present)" }.to_owned())

@@ -2,10 +2,10 @@
 //!
 //! | kind | features |
 //! |---|---|
-//! | categorical | its value; where a new one says little by itself, also its shape |
-//! | numeric | the number, and whether there is one; whether it is what others of the row give |
+//! | categorical | its value; where a new one says little by itself, also its shape and what it begins with |
+//! | numeric | the number, and whether there is one; its currency or other mark; whether it is what others of the row give |
 //! | date | whether there is one and it is not far outside; its hour, weekday, day and month; a time of day that repeats; how long it is after the other dates |
-//! | identifier | its shape; whether it occurs twice |
+//! | identifier | whether there is one and it occurs twice; its shape; the letters it begins with |
 //! | text | its length |
 
 use std::ops::Range;
@@ -63,8 +63,12 @@ pub enum Aspect {
     Part(DatePart),
     /// How long the date is after that of this column.
     After(usize),
-    /// Whether the key occurs more than once.
-    Repeats,
+    /// Whether there is a key, and whether it occurs more than once.
+    Key,
+    /// What the code begins with.
+    Lead,
+    /// The currency or another mark beside the digits of the number.
+    Mark,
     /// Whether the number is what others give, by the relation with this index in the schema.
     Fits(usize),
 }
@@ -73,6 +77,11 @@ impl Feature {
     /// What a code stands for, where that is a number.
     pub fn value(&self, code: u32) -> Option<u32> {
         self.values.get(code as usize).copied()
+    }
+
+    /// What all codes stand for, where these are numbers.
+    pub fn values(&self) -> &[u32] {
+        &self.values
     }
 
     /// What says the same thing as this feature: all that is looked at in one column. All dates of a row are one family,
@@ -104,7 +113,7 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
     for (column, ColumnSchema { kind, .. }) in schema.columns.iter().enumerate() {
         match kind {
             Kind::Ignored => {}
-            Kind::Categorical { categories, rare, missing, shapes } => {
+            Kind::Categorical { categories, rare, missing, shapes, leads } => {
                 let own = categories.len() as u32;
                 let mut codes: Codes = categories.iter().cloned().zip(0..).collect();
                 for (at, names) in rare.iter().enumerate() {
@@ -113,17 +122,19 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 let size = own + rare.len() as u32;
                 made.add(column, Aspect::Value, size, codes).may_miss(*missing);
                 if !shapes.is_empty() {
-                    made.shapes(column, shapes, *missing, false);
+                    made.shapes(column, shapes, false).may_miss(*missing);
                 }
+                made.texts(column, Aspect::Lead, leads);
             }
-            Kind::Numeric { scale, missing, stray, .. } => {
+            Kind::Numeric { scale, missing, stray, marks, .. } => {
                 let feature = made.add_number(column, Aspect::Number, *scale);
                 feature.may_miss(*missing);
                 feature.may_stray(*stray);
+                made.texts(column, Aspect::Mark, marks);
             }
-            Kind::Date { parts, range, scale, times, missing, stray, .. } => {
-                let feature = match scale {
-                    Some(scale) => made.add_number(column, Aspect::Position, *scale),
+            Kind::Date { parts, range, scale, by_age, times, missing, stray, .. } => {
+                let feature = match scale.filter(|_| !by_age) {
+                    Some(scale) => made.add_number(column, Aspect::Position, scale),
                     None => made.add(column, Aspect::Position, 1, Codes::default()),
                 };
                 // The end of a range is outside of it.
@@ -146,11 +157,16 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                     made.add(column, Aspect::Value, times.len() as u32, codes).may_miss(*missing);
                 }
             }
-            Kind::Identifier { shapes, loose, missing, repeats } => {
+            Kind::Identifier { shapes, loose, missing, repeats, usual, leads, .. } => {
+                let feature = made.add(column, Aspect::Key, 1, Codes::default());
+                feature.may_miss(*missing);
+                feature.may_stray(*repeats);
                 if !shapes.is_empty() {
-                    made.shapes(column, shapes, *missing, *loose);
+                    // That a key is missing is told already.
+                    let feature = made.shapes(column, shapes, *loose);
+                    (feature.usual, feature.missing) = (*usual, *usual);
                 }
-                made.add(column, Aspect::Repeats, 1, Codes::default()).may_stray(*repeats);
+                made.texts(column, Aspect::Lead, leads);
             }
             Kind::Text { length, missing } => made.add_number(column, Aspect::Length, *length).may_miss(*missing),
         }
@@ -158,7 +174,11 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
     for difference in &schema.differences {
         let from = made.features.iter().find(|feature| feature.column == difference.from);
         let range = from.map(|feature| feature.range.clone());
-        let feature = made.add_number(difference.of, Aspect::After(difference.from), difference.scale);
+        let after = Aspect::After(difference.from);
+        let feature = match difference.scale {
+            Some(scale) => made.add_number(difference.of, after, scale),
+            None => made.add(difference.of, after, 1, Codes::default()),
+        };
         feature.values = (0..3).filter(|sign| difference.seen[*sign as usize]).collect();
         feature.size = feature.values.len() as u32;
         feature.range = range.unwrap_or(feature.range.clone());
@@ -205,11 +225,19 @@ impl Made {
         feature
     }
 
-    fn shapes(&mut self, column: usize, shapes: &[String], missing: bool, loose: bool) {
+    fn shapes(&mut self, column: usize, shapes: &[String], loose: bool) -> &mut Feature {
         let codes: Codes = shapes.iter().cloned().zip(0..).collect();
         let feature = self.add(column, Aspect::Shape, shapes.len() as u32, codes);
-        feature.may_miss(missing);
         feature.loose = loose;
+        feature
+    }
+
+    /// Texts of which the first, the most common one, stands for a cell that has none.
+    fn texts(&mut self, column: usize, aspect: Aspect, texts: &[String]) {
+        if !texts.is_empty() {
+            let codes: Codes = texts.iter().cloned().zip(0..).collect();
+            self.add(column, aspect, texts.len() as u32, codes).missing = 0;
+        }
     }
 }
 

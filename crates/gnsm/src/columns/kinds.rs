@@ -10,7 +10,8 @@
 //! | whole numbers that can only be seconds or milliseconds since 1970 | date |
 //! | whole numbers, nearly all different, that leave hardly a gap, or whose name says id, number, key … | identifier |
 //! | whole numbers with at most 20 distinct values, none of them far outside | categorical: codes, flags, small counts |
-//! | whole numbers of at least 4 digits that repeat and lie far apart, or whose name says id, zip, phone … | categorical: codes |
+//! | bare digits, at least 4 of them, that repeat, lie far apart and are not rounded to hundreds | categorical: codes |
+//! | whole numbers that repeat and whose name says id, number, key …; those of one length whose name says zip, phone … | categorical: codes |
 //! | text of digits of one length, some with a 0 in front, or with a + | an identifier or categorical, as other text |
 //! | numbers, or text of which at least 90 % are numbers as people write them | numeric |
 //! | declared categories whose text is a plain number | categorical |
@@ -198,7 +199,7 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
                 let n = counted.about(distinct.to_string());
                 return (identifier(counted), format!("a row number: {n} whole numbers with hardly a gap"));
             }
-            if says(&column.name, &KEY_WORDS) {
+            if names_a_key(&column.name) || says(&column.name, &CODE_WORDS) {
                 return (
                     identifier(counted),
                     format!("an identifier by its name: {values} in {} rows", counted.all_present()),
@@ -210,10 +211,17 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
         }
         let present = counted.all_present();
         let repeats = 5 * distinct <= present;
-        if (says(&column.name, &KEY_WORDS) || says(&column.name, &CODE_WORDS)) && 2 * distinct <= present {
+        // What has a currency or a unit is an amount, and so is what is rounded to hundreds.
+        let is_bare = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let bare = counted.mean(|text| f64::from(u8::from(is_bare(text)))) >= MOSTLY;
+        let rounded = 2 * numbers.iter().filter(|number| *number % 100.0 == 0.0).count() > numbers.len();
+        let of_one_length = || same_length(counted) >= MOSTLY;
+        if (names_a_key(&column.name) && 2 * distinct <= present)
+            || (says(&column.name, &CODE_WORDS) && (2 * distinct <= present || of_one_length()))
+        {
             return (categorical(counted), format!("codes by their name, with {values}{strays}"));
         }
-        if repeats && lie_far_apart(&numbers, counted.of_one()) {
+        if repeats && bare && !rounded && lie_far_apart(&numbers, counted.of_one()) {
             return (categorical(counted), format!("codes of one length that repeat, with {values}{strays}"));
         }
     }
@@ -234,14 +242,75 @@ fn strays(counted: &Counted, n_right: usize) -> String {
     }
 }
 
-/// Words in the name of a key, of a code, and of a time.
-const KEY_WORDS: [&str; 14] =
-    ["id", "key", "uuid", "guid", "number", "no", "nr", "num", "index", "idx", "serial", "ref", "reference", "rownum"];
-const CODE_WORDS: [&str; 9] = ["zip", "zipcode", "postal", "postcode", "plz", "phone", "code", "fips", "account"];
+/// Words in the name of a key. Those that may also name a count must be the last word: `order_no`, and not `no_of_orders`.
+const KEY_WORDS: [&str; 15] = [
+    "id",
+    "key",
+    "uuid",
+    "guid",
+    "index",
+    "idx",
+    "serial",
+    "ref",
+    "reference",
+    "rownum",
+    "matricola",
+    "kennung",
+    "matricule",
+    "folio",
+    "nif",
+];
+const LAST_KEY_WORDS: [&str; 9] = ["number", "no", "nr", "num", "nummer", "numero", "número", "numéro", "nro"];
+/// Words in the name of a code.
+const CODE_WORDS: [&str; 31] = [
+    "zip",
+    "zipcode",
+    "postal",
+    "postcode",
+    "plz",
+    "postleitzahl",
+    "phone",
+    "telephone",
+    "mobile",
+    "msisdn",
+    "fax",
+    "tel",
+    "telefon",
+    "telefono",
+    "teléfono",
+    "téléphone",
+    "handy",
+    "code",
+    "codice",
+    "codigo",
+    "código",
+    "fips",
+    "account",
+    "konto",
+    "kontonummer",
+    "cuenta",
+    "compte",
+    "imei",
+    "ean",
+    "isbn",
+    "iban",
+];
+/// Words in the name of a time.
 const TIME_WORDS: [&str; 9] = ["time", "timestamp", "ts", "date", "epoch", "at", "datetime", "created", "updated"];
+
+/// Whether a name is one of keys.
+fn names_a_key(name: &str) -> bool {
+    let is_last = |word: &String| LAST_KEY_WORDS.contains(&word.as_str()) || word.ends_with("nummer");
+    says(name, &KEY_WORDS) || words_of(name).iter().rfind(|word| !word.is_empty()).is_some_and(is_last)
+}
 
 /// Whether one of these words stands in a name: `claim_id`, `ClaimID` and `claim no.` have `id` and `no`.
 fn says(name: &str, words: &[&str]) -> bool {
+    words_of(name).iter().any(|part| words.contains(&part.as_str()))
+}
+
+/// The words of a name, in small letters.
+fn words_of(name: &str) -> Vec<String> {
     let mut parts: Vec<String> = vec![String::new()];
     let mut before = ' ';
     for c in name.chars() {
@@ -253,7 +322,7 @@ fn says(name: &str, words: &[&str]) -> bool {
         }
         before = c;
     }
-    parts.iter().any(|part| words.contains(&part.as_str()))
+    parts
 }
 
 fn is_pandas_index(name: &str) -> bool {
@@ -298,6 +367,15 @@ fn are_codes_by_form(counted: &Counted) -> bool {
         return false;
     };
     100.0 * share(&has_zero) >= 1.0 && share(&|text| text.len() == length && digits(text)) >= MOSTLY
+}
+
+/// The largest share of cells that have one length.
+fn same_length(counted: &Counted) -> f64 {
+    let mut lengths = std::collections::BTreeMap::<usize, usize>::new();
+    for (text, n) in counted.cells() {
+        *lengths.entry(text.len()).or_default() += n;
+    }
+    lengths.into_values().max().unwrap_or(0) as f64 / counted.present.max(1) as f64
 }
 
 /// Whether all but a few of `n` numbers between two ends follow each other.

@@ -1,15 +1,23 @@
 //! What is learned about a column of categories, keys, text or numbers, once its kind is decided.
 
 use super::counted::Counted;
-use super::number::NumberFormat;
+use super::number::{NumberFormat, mark};
 use super::scale::Scale;
 use super::schema::Kind;
-use super::spelling::{loose_shape, shape};
+use super::spelling::{lead, loose_shape, shape};
 
 /// Categories of a column that get a place of their own.
 pub(super) const MOST_CATEGORIES: usize = 500;
 /// Shapes of a column that are kept; where there are more, shapes tell nothing.
 const MOST_SHAPES: usize = 50;
+/// Beginnings of codes that are kept; where there are more, they tell nothing.
+const MOST_LEADS: usize = 100;
+/// Codes that must begin alike for their beginning to be more than chance.
+const FEWEST_ALIKE: usize = 5;
+/// Marks of numbers that are kept; where there are more, they tell nothing.
+const MOST_MARKS: usize = 20;
+/// Repeated keys are chance if they are between a quarter of and four times as many as chance gives.
+const AS_BY_CHANCE: f64 = 4.0;
 /// The share of codes that must have a digit in them.
 const MOSTLY: f64 = 0.9;
 
@@ -31,7 +39,37 @@ pub(super) fn categorical(counted: &Counted) -> Kind {
     let are_codes = || 10 * commonest < counted.present && counted.mean(has_digit) >= MOSTLY;
     let says_little = 100 * counted.singles() > counted.all_present() || are_codes();
     let shapes = if says_little { shapes_of(counted, shape) } else { Vec::new() };
-    Kind::Categorical { categories: names(common), rare, missing: counted.has_missing(), shapes }
+    let leads = if says_little { leads_of(counted, lead) } else { Vec::new() };
+    Kind::Categorical { categories: names(common), rare, missing: counted.has_missing(), shapes, leads }
+}
+
+/// What codes begin with, the most common first; none where it tells nothing. Nearly all codes must begin as several others do:
+/// letters that are drawn at random are no beginning.
+fn leads_of(counted: &Counted, lead: fn(&str) -> &str) -> Vec<String> {
+    let has_digit = |text: &str| f64::from(u8::from(text.contains(|letter: char| letter.is_ascii_digit())));
+    if counted.mean(has_digit) < MOSTLY {
+        return Vec::new();
+    }
+    let leads = by_frequency(counted, |text| Some(lead(text).to_owned()));
+    let single: usize = leads.iter().map(|(_, count)| *count).filter(|count| *count < FEWEST_ALIKE).sum();
+    let begins = leads.first().is_some_and(|(lead, _)| !lead.is_empty());
+    if !begins || leads.len() > MOST_LEADS || 100 * single > counted.present {
+        return Vec::new();
+    }
+    leads.into_iter().map(|(lead, _)| lead).collect()
+}
+
+/// What is made of the cells, with how often; the most common first.
+fn by_frequency(counted: &Counted, of: impl Fn(&str) -> Option<String>) -> Vec<(String, usize)> {
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    for (text, count) in counted.cells() {
+        if let Some(made) = of(text) {
+            *counts.entry(made).or_default() += count;
+        }
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
 }
 
 /// The shapes of a column's values, sorted; none where there are so many that they tell nothing.
@@ -45,8 +83,34 @@ fn shapes_of(counted: &Counted, shape: fn(&str) -> String) -> Vec<String> {
 pub(super) fn identifier(counted: &Counted) -> Kind {
     let exact = shapes_of(counted, shape);
     let loose = exact.len() != 1;
+    let of: fn(&str) -> String = if loose { loose_shape } else { shape };
     let shapes = if loose { shapes_of(counted, loose_shape) } else { exact };
-    Kind::Identifier { shapes, loose, missing: counted.has_missing(), repeats: counted.repeats() }
+    let commonest = by_frequency(counted, |text| Some(of(text))).into_iter().next();
+    let usual = commonest.and_then(|(shape, _)| shapes.binary_search(&shape).ok()).unwrap_or(0) as u32;
+    let by_chance = repeat_by_chance(counted);
+    let repeats = counted.repeats() && !by_chance;
+    // Digits of keys go on; their letters do not.
+    let leads = leads_of(counted, |text| if text.starts_with(char::is_alphabetic) { lead(text) } else { "" });
+    Kind::Identifier { shapes, loose, missing: counted.has_missing(), repeats, by_chance, usual, leads }
+}
+
+/// Whether keys repeat as often as keys that are drawn at random do. Of n keys among m possible ones, n(n − 1)/2m pairs are
+/// equal on average. What is possible is what the characters at each place allow. Keys that are counted up repeat far less.
+fn repeat_by_chance(counted: &Counted) -> bool {
+    let pairs: f64 = counted.cells().map(|(_, n)| n as f64 * (n as f64 - 1.0) / 2.0).sum();
+    let mut places: Vec<std::collections::HashSet<char>> = Vec::new();
+    for (text, _) in counted.cells() {
+        for (at, c) in text.chars().enumerate() {
+            if at == places.len() {
+                places.push(std::collections::HashSet::new());
+            }
+            places[at].insert(c);
+        }
+    }
+    let possible: f64 = places.iter().map(|place| place.len() as f64).product();
+    let n = counted.present as f64;
+    let by_chance = n * (n - 1.0) / 2.0 / possible.max(1.0);
+    pairs > 0.0 && pairs <= AS_BY_CHANCE * by_chance && by_chance <= AS_BY_CHANCE * pairs
 }
 
 pub(super) fn text(counted: &Counted) -> Kind {
@@ -64,7 +128,18 @@ pub(super) fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
         let outside = [least, largest].into_iter().filter(|end| *end < first || *end > last).map(|end| (end, 1));
         numbers = sorted(numbers.into_iter().chain(outside));
     }
-    Kind::Numeric { scale: Scale::learn(&numbers), missing: counted.has_missing(), stray: n < counted.present, format }
+    let marks = marks_of(counted, &format);
+    let scale = Scale::learn(&numbers);
+    Kind::Numeric { scale, missing: counted.has_missing(), stray: n < counted.present, format, marks }
+}
+
+/// The marks of a column's numbers, the most common first; none where no number has one.
+fn marks_of(counted: &Counted, format: &NumberFormat) -> Vec<String> {
+    let marks = by_frequency(counted, |text| format.parse(text).map(|_| mark(text)));
+    if marks.len() > MOST_MARKS || marks.iter().all(|(mark, _)| mark.is_empty()) {
+        return Vec::new();
+    }
+    marks.into_iter().map(|(mark, _)| mark).collect()
 }
 
 /// The numbers of a column with their counts, ascending.

@@ -30,7 +30,7 @@ mod survey;
 pub(crate) use chosen::ChosenRows;
 pub use chosen::SmallestHashes;
 pub use date::{DateFormat, Moment};
-pub(crate) use date::{WEEKDAYS, length_text, month_name};
+pub(crate) use date::{WEEKDAYS, length_in, length_text, month_name};
 pub use encode::{ColumnReport, Encoder};
 pub use encoded::Encoded;
 pub use features::{Aspect, Feature};

@@ -74,6 +74,15 @@ impl NumberFormat {
         }
     }
 
+    /// The unit of a number that is not written in the unit of the column.
+    pub fn other_unit(&self, text: &str) -> Option<String> {
+        let unit = self.unit.as_ref()?;
+        let own = text.trim_start_matches(|c: char| !c.is_alphabetic() && c != '°').trim_end();
+        let other = Self { unit: Some(own.to_owned()), ..*self };
+        (!own.is_empty() && own != unit && self.parse(text).is_none() && other.parse(text).is_some())
+            .then(|| own.to_owned())
+    }
+
     /// Digits with marks between thousands and before decimals, nothing else.
     fn parse_digits(&self, text: &str) -> Option<f64> {
         let (decimal, mark) = if self.decimal_comma { (',', '.') } else { ('.', ',') };
@@ -125,6 +134,15 @@ impl NumberFormat {
     }
 }
 
+/// What stands around the digits of a number: `$`, `EUR`, `%`, `oz`; nothing for a number as programs write it.
+pub(super) fn mark(text: &str) -> String {
+    if parse_number(text).is_some() {
+        return String::new();
+    }
+    let is_part = |c: &char| !(c.is_numeric() || c.is_whitespace() || ".,'’-−+()".contains(*c));
+    text.chars().filter(is_part).collect()
+}
+
 /// A number as programs write it; `007` and `1_000` are not numbers.
 pub fn parse_number(text: &str) -> Option<f64> {
     let text = text.trim();
@@ -167,6 +185,12 @@ fn common_unit<'a>(cells: impl Iterator<Item = (&'a str, usize)>) -> Option<Stri
     for (text, n) in cells {
         let text = text.trim();
         total += n;
+        // Points of a number, as in `24/30`.
+        let of = text.split_once('/').filter(|(_, of)| !of.is_empty() && of.bytes().all(|byte| byte.is_ascii_digit()));
+        if let Some((points, of)) = of.filter(|(points, _)| points.ends_with(|c: char| c.is_ascii_digit())) {
+            *counts.entry(&text[points.len()..points.len() + 1 + of.len()]).or_default() += n;
+            continue;
+        }
         let end = text.rfind(|c: char| c.is_ascii_digit()).map_or(0, |at| at + 1);
         let unit = text[end..].trim_start_matches(['.', ',']).trim();
         let is_unit = end > 0 && !unit.is_empty() && unit.chars().count() <= LONGEST_UNIT && unit != "%";
@@ -247,6 +271,41 @@ mod tests {
         assert_eq!(find(&["1,234.56", "7.10", "x"]), (NumberFormat::default(), 2));
         // Nothing tells: a comma before three digits marks thousands.
         assert_eq!(find(&["1,234", "5,678"]), (NumberFormat::default(), 2));
+    }
+
+    #[test]
+    fn marks_are_what_stands_around_the_digits() {
+        for (text, expected) in [
+            ("$4,219.50", "$"),
+            ("EUR 7", "EUR"),
+            ("-1.234,56 €", "€"),
+            ("12 %", "%"),
+            ("12.0 oz", "oz"),
+            ("R$ 5", "R$"),
+            ("1e300", ""),
+            ("(5.00)", ""),
+            ("1'234", ""),
+        ] {
+            assert_eq!(mark(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn points_of_a_number_are_a_unit() {
+        let (format, n) = find(&["24/30", "18/30", "30/30", "25"]);
+        assert_eq!((format.unit.as_deref(), n), (Some("/30"), 4));
+        assert_eq!((format.parse("31/30"), format.parse("5/10")), (Some(31.0), None));
+        assert_eq!(find(&["137/89", "120/80", "110/85", "131/70"]).1, 0, "two numbers are not one");
+    }
+
+    #[test]
+    fn another_unit_is_named() {
+        let (format, _) = find(&["12.0 oz", "16 oz", "5.5 oz", "3 kg"]);
+        assert_eq!(format.other_unit("8 kg").as_deref(), Some("kg"));
+        assert_eq!(
+            (format.other_unit("8 oz"), format.other_unit("unknown"), format.other_unit("8")),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -33,17 +33,14 @@ impl<T> Cell<T> {
 pub(super) enum Parsed<'a> {
     /// No row has it, or it is not used.
     Absent,
-    Numbers(Vec<Cell<f64>>),
+    /// And the texts they were read from.
+    Numbers(Vec<Cell<f64>>, &'a Values),
     /// And the texts they were read from.
     Moments(Vec<Cell<Moment>>, &'a Values),
     /// Whether each key occurs more than once, and the keys.
     Keys(Vec<bool>, &'a Values),
     /// Categories by their index, and their codes in the model.
-    Named {
-        codes: &'a [u32],
-        translated: Vec<u32>,
-        values: &'a Values,
-    },
+    Named { codes: &'a [u32], translated: Vec<u32>, values: &'a Values },
     /// Categories as text, or as numbers.
     Words(&'a Values),
 }
@@ -51,7 +48,7 @@ pub(super) enum Parsed<'a> {
 /// The number of a feature before it is scaled.
 pub(super) fn unscaled_number(feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> Option<f64> {
     match (feature.aspect, &parsed[feature.column]) {
-        (Aspect::Number, Parsed::Numbers(cells)) => cells[row].value().copied(),
+        (Aspect::Number, Parsed::Numbers(cells, _)) => cells[row].value().copied(),
         (Aspect::Length, Parsed::Words(values)) => values.text(row).map(|text| text.chars().count() as f64),
         (Aspect::Position, Parsed::Moments(moments, _)) => moments[row].value().map(|moment| moment.local),
         (Aspect::After(from), Parsed::Moments(..)) => after(feature, parsed, from, row),
@@ -63,7 +60,8 @@ pub(super) fn unscaled_number(feature: &Feature, parsed: &[Parsed<'_>], row: usi
 pub(super) fn fits(schema: &Schema, at: usize, parsed: &[Parsed<'_>], row: usize) -> Option<bool> {
     let relation = &schema.relations[at];
     let number = |column: &usize| match &parsed[*column] {
-        Parsed::Numbers(cells) => cells[row].value().copied(),
+        Parsed::Numbers(cells, _) => cells[row].value().copied(),
+        Parsed::Moments(cells, _) => cells[row].value().map(Moment::utc),
         Parsed::Words(values) | Parsed::Named { values, .. } => number_in(&schema.columns[*column].kind, values, row),
         _ => None,
     };

@@ -132,6 +132,9 @@ pub enum Kind {
         missing: bool,
         /// The shapes of its values, where a new value alone says little; sorted.
         shapes: Vec<String>,
+        /// What its codes begin with, where that is one of a few; the most common first.
+        #[serde(default)]
+        leads: Vec<String>,
     },
     /// A number.
     Numeric {
@@ -143,6 +146,9 @@ pub enum Kind {
         missing: bool,
         /// Whether training rows had something there that is not a number.
         stray: bool,
+        /// The currencies and other marks beside its digits; the most common first, none where no cell has one.
+        #[serde(default)]
+        marks: Vec<String>,
     },
     /// A date, a time, or both.
     Date {
@@ -154,6 +160,9 @@ pub enum Kind {
         range: [f64; 2],
         /// The scale of the date itself, where it is scored.
         scale: Option<Scale>,
+        /// Whether how long ago it was is scored instead of the date: tomorrow's newborn is born tomorrow.
+        #[serde(default)]
+        by_age: bool,
         /// Times of day that repeat, as written and sorted: each is a category.
         times: Vec<String>,
         /// Whether training rows missed this value.
@@ -171,6 +180,15 @@ pub enum Kind {
         missing: bool,
         /// Whether training rows had a value twice.
         repeats: bool,
+        /// Whether values repeat as often as they would by chance, so that a repeated one tells nothing.
+        #[serde(default)]
+        by_chance: bool,
+        /// The place of the most common shape: it stands for a missing key.
+        #[serde(default)]
+        usual: u32,
+        /// What its values begin with, where that is one of a few; the most common first.
+        #[serde(default)]
+        leads: Vec<String>,
     },
     /// Free text, of which only the length is looked at.
     Text {
@@ -217,8 +235,8 @@ pub struct Difference {
     pub of: usize,
     /// The column it is compared with.
     pub from: usize,
-    /// The scale of the difference in seconds.
-    pub scale: Scale,
+    /// The scale of the difference in seconds; none where only before and after count.
+    pub scale: Option<Scale>,
     /// Whether training rows had the date before, at the same time as and after the other.
     pub seen: [bool; 3],
     /// The most common of these three.
@@ -241,7 +259,7 @@ impl Schema {
         if let Some(name) = choices.columns.keys().chain(&choices.label).find(|name| table.column(name).is_none()) {
             return Err(no_such_column(table, name));
         }
-        let columns: Vec<ColumnSchema> = table
+        let mut columns: Vec<ColumnSchema> = table
             .columns
             .iter()
             .filter(|column| Some(&column.name) != choices.label.as_ref())
@@ -255,7 +273,7 @@ impl Schema {
                 "keep at least one with --categorical, --numeric or --date",
             ));
         }
-        let differences = learn_differences(table, rows, &columns);
+        let differences = learn_differences(table, rows, &mut columns);
         let relations = learn_relations(table, rows, &columns);
         let missing = choices.missing.clone().unwrap_or_else(default_missing);
         Ok(Self { columns, differences, relations, missing })
@@ -284,7 +302,12 @@ impl Schema {
         let is_date = |at: usize| self.columns.get(at).is_some_and(|column| matches!(column.kind, Kind::Date { .. }));
         for Difference { of, from, scale, seen, usual } in &self.differences {
             let has_usual = seen.get(*usual as usize) == Some(&true);
-            if !is_date(*of) || !is_date(*from) || of == from || !scale.is_usable() || !has_usual {
+            if !is_date(*of)
+                || !is_date(*from)
+                || of == from
+                || !scale.is_none_or(|scale| scale.is_usable())
+                || !has_usual
+            {
                 return Err("a difference of dates is not usable".into());
             }
         }
@@ -362,8 +385,13 @@ impl Kind {
 
     fn validate(&self) -> std::result::Result<(), &'static str> {
         let is_sorted = |texts: &[String]| texts.windows(2).all(|pair| pair[0] < pair[1]);
+        let differ =
+            |texts: &[String]| texts.iter().collect::<std::collections::HashSet<&String>>().len() == texts.len();
         match self {
-            Self::Categorical { categories, rare, missing, shapes } => {
+            Self::Categorical { categories, rare, missing, shapes, leads } => {
+                if !differ(leads) {
+                    return Err("begins twice with the same");
+                }
                 let all = || categories.iter().chain(rare.iter().flatten());
                 let distinct: std::collections::HashSet<&String> = all().collect();
                 if distinct.len() != all().count() || !is_sorted(shapes) || rare.iter().any(Vec::is_empty) {
@@ -373,6 +401,7 @@ impl Kind {
                     return Err("has no category");
                 }
             }
+            Self::Numeric { marks, .. } if !differ(marks) => return Err("has a mark twice"),
             Self::Numeric { scale, .. } | Self::Text { length: scale, .. } => {
                 if !scale.is_usable() {
                     return Err("has no usable scale");
@@ -392,8 +421,8 @@ impl Kind {
                     return Err("has no usable dates");
                 }
             }
-            Self::Identifier { shapes, .. } => {
-                if !is_sorted(shapes) {
+            Self::Identifier { shapes, leads, usual, .. } => {
+                if !is_sorted(shapes) || !differ(leads) || *usual as usize >= shapes.len().max(1) {
                     return Err("has a shape twice");
                 }
             }

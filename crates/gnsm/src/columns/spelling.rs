@@ -28,6 +28,21 @@ pub fn loose_shape(text: &str) -> String {
     shape
 }
 
+/// What a code begins with: its first letters (`INC` of `INC0046143`), or the digits before a point or dash (`172` of
+/// `172.16.0.1`), or the first two of nothing but digits (`75` of `75798`). Empty where it begins with anything else.
+pub fn lead(text: &str) -> &str {
+    let letters = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
+    if letters > 0 {
+        return &text[..letters];
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    match text[digits..].chars().next() {
+        None if digits >= 4 => &text[..2],
+        Some('.' | '-' | '/' | ':' | '_') => &text[..digits],
+        _ => "",
+    }
+}
+
 /// Letters that one typing error changes: replaced, left out, added, or two swapped (the restricted Damerau-Levenshtein distance).
 /// `None` where it is more than `most`.
 pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
@@ -85,6 +100,23 @@ mod tests {
             assert_eq!(shape(text), expected);
         }
         assert_eq!(loose_shape("INV-100231"), "A-9");
+    }
+
+    #[test]
+    fn codes_begin_with_letters_or_digits() {
+        for (code, expected) in [
+            ("INC0046143", "INC"),
+            ("A07-4-M", "A"),
+            ("172.16.0.1", "172"),
+            ("75798", "75"),
+            ("123", ""),
+            ("1EMH00", ""),
+            ("-5", ""),
+            ("", ""),
+            ("Ärzte", "Ärzte"),
+        ] {
+            assert_eq!(lead(code), expected, "{code}");
+        }
     }
 
     #[test]

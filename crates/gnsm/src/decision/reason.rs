@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{
-    Aspect, DatePart, Encoded, Encoder, Feature, Kind, UNSEEN, WEEKDAYS, length_text, month_name, nearest,
+    Aspect, DatePart, Encoded, Encoder, Feature, Kind, UNSEEN, WEEKDAYS, length_in, length_text, month_name, nearest,
 };
 use crate::detectors::{Detector, Expected, Split};
 use crate::table::{Table, TimeKind};
@@ -100,6 +100,8 @@ pub fn percent(probability: f64) -> String {
     }
 }
 
+/// Nats by which one column has to be odder than another to be blamed for both.
+const CLEARLY: f64 = 3.0;
 /// From here on the likeliest value is likelier than all others together.
 const LIKELIER: f64 = 0.5;
 
@@ -186,33 +188,88 @@ impl RowView<'_> {
         let part_of = |feature: &Feature| {
             parts[self.n_numbers + feature.group] + feature.number.map_or(0.0, |number| parts[number])
         };
-        let mut columns: Vec<(f64, Vec<&Feature>)> = Vec::new();
-        for feature in self.encoder.features() {
-            match columns.iter_mut().find(|(_, features)| features[0].column == feature.column) {
-                Some((sum, features)) => {
+        let blamed = self.blamed(&part_of);
+        let mut columns: Vec<(usize, f64, Vec<&Feature>)> = Vec::new();
+        for (feature, column) in self.encoder.features().iter().zip(blamed) {
+            match columns.iter_mut().find(|(at, ..)| *at == column) {
+                Some((_, sum, features)) => {
                     *sum += part_of(feature);
                     features.push(feature);
                 }
-                None => columns.push((part_of(feature), vec![feature])),
+                None => columns.push((column, part_of(feature), vec![feature])),
             }
         }
-        let total: f64 = columns.iter().map(|(part, _)| part.abs()).sum();
-        columns.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let odd = columns.into_iter().filter(|(part, _)| *part > 0.0);
-        odd.filter_map(|(part, mut features)| {
+        let total: f64 = columns.iter().map(|(_, part, _)| part.abs()).sum();
+        columns.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let odd = columns.into_iter().filter(|(_, part, _)| *part > 0.0);
+        odd.filter_map(|(column, part, mut features)| {
             features.retain(|feature| part_of(feature) > 0.0);
-            features.sort_by(|a, b| self.says_more(b).cmp(&self.says_more(a)).then(part_of(b).total_cmp(&part_of(a))));
-            features.iter().find_map(|feature| self.reason(feature, part, part / total))
+            features.sort_by(|a, b| {
+                self.says_more(b, column).cmp(&self.says_more(a, column)).then(part_of(b).total_cmp(&part_of(a)))
+            });
+            features.iter().find_map(|feature| self.reason(feature, column, part, part / total))
         })
         .take(most)
         .collect()
     }
 
-    /// Whether a feature's words come first, whatever its part: that a date is none or is far outside, and the value that
-    /// should stand there say more than what is usual of a shape, an hour or a weekday.
-    fn says_more(&self, feature: &Feature) -> bool {
+    /// The column that each feature speaks against: its own, but for what ties columns together. How long a date is after
+    /// another speaks against the other where that one is odd besides. A relation that is broken speaks against the
+    /// number that no relation which holds has, or against the one that is odd besides.
+    fn blamed(&self, part_of: &impl Fn(&Feature) -> f64) -> Vec<usize> {
+        let (features, schema) = (self.encoder.features(), self.encoder.schema());
+        let ties = |feature: &Feature| matches!(feature.aspect, Aspect::After(_) | Aspect::Fits(_));
+        // What speaks against each column besides, with how far dates are apart.
+        let mut dated = vec![0.0; schema.columns.len()];
+        for feature in features.iter().filter(|feature| !ties(feature)) {
+            dated[feature.column] += part_of(feature);
+        }
+        for feature in features {
+            if let Aspect::After(from) = feature.aspect {
+                dated[feature.column] += part_of(feature).max(0.0);
+                dated[from] += part_of(feature).max(0.0);
+            }
+        }
+        let members = |at: usize| schema.relations[at].terms.iter().copied().chain([schema.relations[at].of]);
+        let broken: Vec<usize> = features.iter().filter_map(|feature| self.broken(feature)).collect();
+        let holds = |at: &usize| !broken.contains(at) && self.encoder.result_of(self.table, self.source, *at).is_some();
+        let cleared: Vec<usize> = (0..schema.relations.len()).filter(holds).flat_map(members).collect();
+        features
+            .iter()
+            .map(|feature| match (feature.aspect, self.broken(feature)) {
+                (Aspect::After(from), _) if dated[from] > dated[feature.column] + CLEARLY => from,
+                (_, Some(at)) => {
+                    let is_left = |column: &usize| {
+                        !cleared.contains(column) && broken.iter().all(|other| members(*other).any(|m| m == *column))
+                    };
+                    let odder = |a: &usize, b: &usize| dated[*a].total_cmp(&dated[*b]);
+                    let left: Vec<usize> = members(at).filter(is_left).collect();
+                    match left.iter().copied().max_by(odder) {
+                        Some(other) if !left.contains(&feature.column) => other,
+                        Some(other) if dated[other] > dated[feature.column] + CLEARLY => other,
+                        _ => feature.column,
+                    }
+                }
+                _ => feature.column,
+            })
+            .collect()
+    }
+
+    /// The relation that a feature tells to be broken.
+    fn broken(&self, feature: &Feature) -> Option<usize> {
         let code = self.rows.codes(self.row)[feature.group];
         match feature.aspect {
+            Aspect::Fits(at) if code == UNSEEN || feature.is_stray(code) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Whether a feature's words come first, whatever its part: that a date is none or is far outside, and the value that
+    /// should stand there say more than what is usual of a shape, an hour or a weekday.
+    fn says_more(&self, feature: &Feature, column: usize) -> bool {
+        let code = self.rows.codes(self.row)[feature.group];
+        match feature.aspect {
+            Aspect::Fits(_) if feature.column != column => false,
             Aspect::Position | Aspect::Fits(_) => code == UNSEEN || feature.is_stray(code),
             Aspect::Value => {
                 let name = &self.encoder.schema_of(feature).name;
@@ -224,8 +281,8 @@ impl RowView<'_> {
     }
 
     /// The words for a feature; `None` if it is as expected.
-    fn reason(&self, feature: &Feature, part: f64, share: f64) -> Option<Reason> {
-        let schema = self.encoder.schema_of(feature);
+    fn reason(&self, feature: &Feature, column: usize, part: f64, share: f64) -> Option<Reason> {
+        let schema = &self.encoder.schema().columns[column];
         let code = self.rows.codes(self.row)[feature.group];
         let cell = self.table.column(&schema.name).and_then(|cells| cells.values.text(self.source));
         let missing = cell.is_none();
@@ -268,13 +325,21 @@ impl RowView<'_> {
             Aspect::Number | Aspect::Length if z.is_none() => {
                 let what = if feature.aspect == Aspect::Number { "not a number" } else { "not text" };
                 reason.note = Some(what.into());
+                if let Kind::Numeric { format, .. } = &schema.kind
+                    && let (Some(own), Some(unit)) = (format.other_unit(&reason.saw), &format.unit)
+                {
+                    reason.note = Some(format!("in {own}"));
+                    reason.expected = Some(unit.clone());
+                }
             }
             Aspect::Number => {
                 let (z, [low, high]) = (z?, range?);
                 if low <= z && z <= high {
                     return None;
                 }
-                reason.expected = Some(self.range_text(feature, [low, high], short));
+                let value = feature.scale.map_or(0.0, |scale| scale.unscaled(f64::from(z)));
+                let digits = digits_that_tell(value, self.limits(feature, [low, high]));
+                reason.expected = Some(self.range_text(feature, [low, high], |value| with_digits(value, digits)));
                 reason.seen_probability = None;
             }
             Aspect::Length => {
@@ -286,9 +351,29 @@ impl RowView<'_> {
                 reason.saw = cut(&reason.saw, 40);
                 reason.expected = Some(self.range_text(feature, [low, high], |length| format!("{length:.0}")));
             }
+            Aspect::Lead => {
+                let own = self.encoder.lead(feature, &reason.saw).to_owned();
+                reason.note = Some(format!("begins with {}", if own.is_empty() { "neither" } else { &own }));
+                (reason.expected, reason.probability) = self.expected_category(feature);
+                if !unseen && reason.expected.as_ref() == Some(&self.code_name(feature, code)) {
+                    return None;
+                }
+                if own.is_empty() {
+                    reason.note = Some("begins otherwise".into());
+                }
+            }
+            Aspect::Mark => {
+                let name = |mark: String| if mark.is_empty() { "no mark".to_owned() } else { mark };
+                reason.note = Some(if unseen { "with a mark never seen" } else { "with an unusual mark" }.into());
+                let (expected, probability) = self.expected_category(feature);
+                (reason.expected, reason.probability) = (expected.map(name), probability);
+                if self.expected_code(feature).is_some_and(|(expected, _)| expected == code) {
+                    return None;
+                }
+            }
             Aspect::Shape => {
                 reason.note = Some(if unseen { "a shape never seen" } else { "an unusual shape" }.into());
-                reason.expected = self.expected_code(feature).map(|(code, _)| self.code_name(feature, code));
+                reason.expected = self.expected_shape(feature);
                 let own = self.rows.codes(self.row)[feature.group];
                 if !unseen && reason.expected.as_deref() == Some(&self.code_name(feature, own)) {
                     return None;
@@ -300,7 +385,9 @@ impl RowView<'_> {
                 let own = if unseen { self.part_of_date(feature, part) } else { name(code) };
                 reason.note = Some(own.clone());
                 let usual = self.usual_codes(feature);
-                if usual.contains(&code) {
+                // Where all hours or days are about as likely, none is a reason.
+                let is_even = reason.seen_probability.is_some_and(|p| p * feature.values().len() as f64 > EVEN);
+                if usual.contains(&code) || (!unseen && is_even) {
                     return None;
                 }
                 let usual: Vec<u32> = usual.iter().filter_map(|code| feature.value(*code)).collect();
@@ -309,7 +396,6 @@ impl RowView<'_> {
             }
             Aspect::After(from) => {
                 let seconds = self.encoder.seconds_after(self.table, self.source, feature.column, from)?;
-                let name = self.encoder.schema().columns[from].name.clone();
                 let limits = range.map(|limits| self.limits(feature, limits));
                 if let (Some([low, high]), false) = (limits, unseen)
                     && low <= seconds
@@ -317,12 +403,30 @@ impl RowView<'_> {
                 {
                     return None;
                 }
-                reason.note = Some(after_text(seconds, &name));
-                reason.expected = limits.map(|[low, high]| span_text(low, high));
+                if limits.is_none()
+                    && !unseen
+                    && self.expected_code(feature).is_none_or(|(expected, _)| expected == code)
+                {
+                    return None;
+                }
+                // Told from the date that is odd.
+                let turned = column != feature.column;
+                let other = if turned { feature.column } else { from };
+                let name = self.encoder.schema().columns[other].name.clone();
+                let seconds = if turned { -seconds } else { seconds };
+                let limits = limits.map(|[low, high]| if turned { [-high, -low] } else { [low, high] });
+                reason.note = Some(after_text(seconds, limits, &name));
+                reason.expected = limits.map(|[low, high]| span_text(low, high, seconds));
                 reason.other = Some(name);
                 reason.seen_probability = None;
             }
-            Aspect::Repeats => reason.note = Some("occurs more than once".into()),
+            Aspect::Key if unseen || feature.is_stray(code) => reason.note = Some("occurs more than once".into()),
+            Aspect::Key => {
+                (reason.expected, reason.probability) = self.expected_category(feature);
+                if self.expected_code(feature).is_none_or(|(expected, _)| expected == code) {
+                    return None;
+                }
+            }
             Aspect::Fits(at) => {
                 if !(unseen || feature.is_stray(code)) {
                     return None;
@@ -330,8 +434,20 @@ impl RowView<'_> {
                 let schema = self.encoder.schema();
                 let relation = &schema.relations[at];
                 let result = self.encoder.result_of(self.table, self.source, at)?;
-                reason.note = Some(format!("not {}", relation.words(&schema.columns)));
-                reason.expected = Some(relation.text(result));
+                let words = relation.words(&schema.columns);
+                if column == relation.of {
+                    reason.note = Some(format!("not {words}"));
+                    reason.expected = Some(relation.text(result));
+                } else {
+                    // The number that is odd is one of those that should give the result.
+                    let name = &schema.columns[relation.of].name;
+                    reason.note = Some(format!("by which {name} is not {words}"));
+                    let number = self.encoder.features().iter().find(|f| f.column == column && f.number.is_some());
+                    let odd = number.and_then(|number| self.reason(number, column, part, share));
+                    reason.expected = odd.and_then(|odd| odd.expected);
+                    reason.other = Some(name.clone());
+                    return Some(reason);
+                }
                 reason.probability = self.expected_code(feature).map(|(_, p)| p);
             }
         }
@@ -419,6 +535,14 @@ impl RowView<'_> {
         (best.map(|(code, _)| self.code_name(feature, code)), best.map(|(_, p)| p))
     }
 
+    /// The likeliest shape, given that there is something.
+    fn expected_shape(&self, feature: &Feature) -> Option<String> {
+        let missing = self.encoder.layout().missing(feature.group);
+        let probabilities = self.probabilities(feature)?.iter().enumerate();
+        let present = probabilities.filter(|(code, p)| Some(*code as u32) != missing && **p > 0.0);
+        present.max_by(|a, b| a.1.total_cmp(b.1)).map(|(code, _)| self.code_name(feature, code as u32))
+    }
+
     fn code_name(&self, feature: &Feature, code: u32) -> String {
         self.encoder.code_name(feature, code)
     }
@@ -454,6 +578,8 @@ impl RowView<'_> {
 
 /// The error of a number that went through its z, in deviations.
 const ROUNDING: f64 = 1e-5;
+/// The share of its even part from which on an hour or a day is as likely as others.
+const EVEN: f64 = 0.5;
 /// What the usual parts of a date have together.
 const USUAL: f32 = 0.9;
 
@@ -484,18 +610,33 @@ pub(crate) fn runs(part: DatePart, values: &[u32]) -> String {
 }
 
 /// `1,100 days before admit`.
-fn after_text(seconds: f64, other: &str) -> String {
+fn after_text(seconds: f64, limits: Option<[f64; 2]>, other: &str) -> String {
+    let text = |length: f64| limits.map_or_else(|| length_text(length), |[low, high]| lengths(low, high, length).2);
     match seconds {
-        _ if seconds < 0.0 => format!("{} before {other}", length_text(seconds)),
-        _ if seconds > 0.0 => format!("{} after {other}", length_text(seconds)),
+        _ if seconds < 0.0 => format!("{} before {other}", text(seconds)),
+        _ if seconds > 0.0 => format!("{} after {other}", text(seconds)),
         _ => format!("the same as {other}"),
     }
 }
 
-/// `0 to 5 days after`.
-fn span_text(low: f64, high: f64) -> String {
+/// The limits of a range and a length outside of it, in units in which the length is seen to be outside.
+fn lengths(low: f64, high: f64, length: f64) -> (String, String, String) {
+    let [a, b, own] = [low, high, length].map(length_text);
+    let hidden = (own == a || own == b) && !(low <= length && length <= high);
+    if !hidden {
+        return (a, b, own);
+    }
+    let size = low.abs().max(high.abs()).max(length.abs());
+    // The next smaller unit shows what the larger one rounds away.
+    let unit = [86_400.0, 3600.0, 60.0, 1.0].into_iter().find(|unit| size >= 20.0 * unit).unwrap_or(1.0);
+    let [a, b, own] = [low, high, length].map(|length| length_in(length, unit));
+    (a, b, own)
+}
+
+/// `0 to 5 days after`, beside a length that is outside.
+fn span_text(low: f64, high: f64, length: f64) -> String {
     let side = |seconds: f64| if seconds < 0.0 { "before" } else { "after" };
-    let (a, b) = (length_text(low), length_text(high));
+    let (a, b, _) = lengths(low, high, length);
     if low < 0.0 && high > 0.0 {
         return format!("{a} before to {b} after");
     }
@@ -519,13 +660,27 @@ fn cut(text: &str, most: usize) -> String {
 
 /// A number with four significant digits.
 pub fn short(value: f64) -> String {
+    with_digits(value, 4)
+}
+
+/// The digits with which a number outside of a range is seen to be outside: four where they do.
+fn digits_that_tell(value: f64, [low, high]: [f64; 2]) -> usize {
+    let rounded = |limit: f64, digits: usize| with_digits(limit, digits).parse::<f64>().unwrap_or(limit);
+    let tells = |digits: &usize| value < rounded(low, *digits) || value > rounded(high, *digits);
+    (4..=7).find(tells).unwrap_or(4)
+}
+
+/// A number with so many significant digits.
+fn with_digits(value: f64, digits: usize) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) {
-        let text = format!("{value:.3e}");
+        let text = format!("{value:.*e}", digits - 1);
         let Some((digits, exponent)) = text.split_once('e') else { return text };
-        return format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'));
+        let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+        return format!("{digits}e{exponent}");
     }
-    let decimals = if size >= 1000.0 || value == 0.0 { 0 } else { (3 - size.log10().floor() as i32).max(0) as usize };
+    let places = digits as i32 - 1;
+    let decimals = if value == 0.0 { 0 } else { (places - size.log10().floor() as i32).max(0) as usize };
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -539,6 +694,15 @@ mod tests {
         let shown: Vec<String> =
             [0.0, 1.0, -2.5, 1234.567, 0.012_345, 1e9, 99.99, -1.25e-7, f64::INFINITY].map(short).to_vec();
         assert_eq!(shown, ["0", "1", "-2.5", "1235", "0.01235", "1e9", "99.99", "-1.25e-7", "inf"]);
+    }
+
+    #[test]
+    fn a_number_outside_is_seen_to_be_outside() {
+        for (value, range, expected) in
+            [(102.04, [98.79, 102.038], "102.038"), (1224.48, [1185.0, 1224.2], "1224.2"), (9.0, [1.0, 5.0], "5")]
+        {
+            assert_eq!(with_digits(range[1], digits_that_tell(value, range)), expected);
+        }
     }
 
     #[test]
@@ -564,8 +728,10 @@ mod tests {
         (reason.expected, reason.probability) = (None, None);
         assert_eq!(reason.to_string(), "country = 'Gemany ', never seen; Germany?, 64 % of the score");
         (reason.column, reason.saw, reason.similar) = ("discharge".into(), "2021-02-03".into(), None);
-        (reason.note, reason.expected) =
-            (Some(after_text(-1100.0 * 86_400.0, "admit")), Some(span_text(0.0, 5.0 * 86_400.0)));
+        (reason.note, reason.expected) = (
+            Some(after_text(-1100.0 * 86_400.0, None, "admit")),
+            Some(span_text(0.0, 5.0 * 86_400.0, -1100.0 * 86_400.0)),
+        );
         assert_eq!(
             reason.to_string(),
             "discharge = 2021-02-03, 1,100 days before admit; usual: 0 to 5 days after, 64 % of the score"
@@ -582,8 +748,12 @@ mod tests {
     #[test]
     fn spans_of_time_read_well() {
         let day = 86_400.0;
-        assert_eq!(span_text(-3.0 * day, -day), "1 to 3 days before");
-        assert_eq!(span_text(-3.0 * day, 2.0 * day), "3 days before to 2 days after");
-        assert_eq!(span_text(30.0 * day, 30.0 * day), "30 days after");
+        assert_eq!(span_text(-3.0 * day, -day, 0.0), "1 to 3 days before");
+        assert_eq!(span_text(-3.0 * day, 2.0 * day, 9.0 * day), "3 days before to 2 days after");
+        assert_eq!(span_text(30.0 * day, 30.0 * day, 0.0), "30 days after");
+        // Rounded to hours, 2.52 would be 2.5, which is the end of the range.
+        let (low, high, own) = (7200.0, 2.48 * 3600.0, 2.52 * 3600.0);
+        assert_eq!(span_text(low, high, own), "120 to 149 minutes after");
+        assert_eq!(after_text(own, Some([low, high]), "opened"), "151 minutes after opened");
     }
 }

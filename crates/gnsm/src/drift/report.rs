@@ -64,7 +64,8 @@ pub struct DriftReport {
 
 impl DriftReport {
     pub(super) fn new(encoder: &Encoder, reference: &Reference, now: &Counts) -> Self {
-        let view = View { encoder, reference, now };
+        let mut view = View { encoder, reference, now, goes_on: false };
+        view.goes_on = (0..encoder.schema().columns.len()).any(|at| view.beyond_learned(at).is_some());
         let mut aside = Vec::new();
         let columns = encoder.schema().columns.iter().enumerate();
         let columns = columns.filter(|(_, column)| column.kind != Kind::Ignored);
@@ -87,6 +88,8 @@ struct View<'a> {
     encoder: &'a Encoder,
     reference: &'a Reference,
     now: &'a Counts,
+    /// Whether the rows come after those learned, or before: most dates or keys of a column are beyond.
+    goes_on: bool,
 }
 
 impl View<'_> {
@@ -120,7 +123,7 @@ impl View<'_> {
         for feature in self.encoder.features().iter().filter(|feature| feature.column == at) {
             self.feature(feature, goes_on, &mut drift);
             let new = self.new_rows(feature);
-            if now.rows >= FEWEST_ROWS && new as f64 > MOST * now.rows as f64 {
+            if now.rows >= FEWEST_ROWS && (new as f64 > MOST * now.rows as f64 || self.moved_in_time(feature)) {
                 aside.push(feature.group);
                 drift.set_aside = true;
             }
@@ -130,7 +133,7 @@ impl View<'_> {
 
     /// Rows that have something new in a feature.
     fn new_rows(&self, feature: &Feature) -> u64 {
-        if matches!(feature.aspect, Aspect::Repeats | Aspect::Fits(_)) {
+        if matches!(feature.aspect, Aspect::Key | Aspect::Fits(_)) {
             return 0;
         }
         let beyond: u64 = feature.number.map_or(0, |number| self.now.beyond[number].iter().sum());
@@ -139,13 +142,30 @@ impl View<'_> {
         beyond.max(unseen)
     }
 
+    /// Whether a number has moved while time went on: a meter that counts, a balance, a battery.
+    fn moved_in_time(&self, feature: &Feature) -> bool {
+        let Some(number) = feature.number.filter(|_| self.goes_on && feature.aspect == Aspect::Number) else {
+            return false;
+        };
+        let (then, now) = (&self.reference.counts.bins[number], &self.now.bins[number]);
+        let (n, m) = (then.iter().sum::<u64>(), now.iter().sum::<u64>());
+        let beyond = Share::new(self.now.beyond[number].iter().sum(), m);
+        beyond.differs(Share { part: 2f64.min(n as f64), of: n as f64 })
+            || (n > 0 && m > 0 && shifted(psi(then, now), then.len(), n, m))
+    }
+
+    /// How many dates or keys of a column there are, how many before and after those learned, and the first and last of
+    /// these, where most are beyond.
+    fn beyond_learned(&self, at: usize) -> Option<([u64; 3], [f64; 2])> {
+        let [all, before, after] = self.now.places[at];
+        let span = self.reference.spans[at]?;
+        let most = all >= FEWEST_ROWS && (before + after) as f64 > MOST * all as f64;
+        most.then_some(([all, before, after], span))
+    }
+
     /// Names dates and keys that lie beyond the learned ones; whether most do.
     fn goes_on(&self, at: usize, drift: &mut ColumnDrift) -> bool {
-        let [all, before, after] = self.now.places[at];
-        let Some([first, last]) = self.reference.spans[at] else { return false };
-        if all < FEWEST_ROWS || (before + after) as f64 <= MOST * all as f64 {
-            return false;
-        }
+        let Some(([all, before, after], [first, last])) = self.beyond_learned(at) else { return false };
         let is_date = matches!(self.encoder.schema().columns[at].kind, Kind::Date { .. });
         let noun = if is_date { "dates" } else { "keys" };
         let (n, where_to) = match (before >= after, is_date) {
@@ -167,8 +187,8 @@ impl View<'_> {
     fn feature(&self, feature: &Feature, goes_on: bool, drift: &mut ColumnDrift) {
         let is_calendar = matches!(feature.aspect, Aspect::Part(DatePart::Month | DatePart::Day));
         match feature.aspect {
-            Aspect::Repeats | Aspect::Fits(_) => {}
-            Aspect::Value | Aspect::Shape | Aspect::Part(_) => {
+            Aspect::Key | Aspect::Fits(_) => {}
+            Aspect::Value | Aspect::Shape | Aspect::Lead | Aspect::Mark | Aspect::Part(_) => {
                 let new = self.new_values(feature);
                 let is_value = feature.aspect == Aspect::Value;
                 if is_value || drift.new.is_none() {
@@ -182,6 +202,8 @@ impl View<'_> {
                 if has_new {
                     let what = match feature.aspect {
                         Aspect::Shape => "a shape never seen",
+                        Aspect::Lead => "a beginning never seen",
+                        Aspect::Mark => "a currency or unit never seen",
                         Aspect::Part(DatePart::Hour) => "an hour never seen",
                         Aspect::Part(DatePart::Weekday) => "a weekday never seen",
                         Aspect::Part(_) => "a day or month never seen",

@@ -70,6 +70,23 @@ fn the_same_rows_have_not_moved() -> Result<()> {
 }
 
 #[test]
+fn a_number_that_moves_while_time_goes_on_is_set_aside() -> Result<()> {
+    let moved = |row: usize, cells: &mut [String; 5]| {
+        if !cells[4].is_empty() && row.is_multiple_of(4) {
+            cells[4] = format!("{}.5", 400 + row % 100);
+        }
+    };
+    // A quarter of the numbers is beyond all that was learned, and the keys and dates come after those learned.
+    let later = report(&orders(1000..1300, moved))?;
+    assert!(of(&later, "amount").moved && of(&later, "amount").set_aside, "{later:?}");
+    // The same numbers among keys and dates that were learned are odd rows.
+    let same = report(&orders(0..300, moved))?;
+    assert!(of(&same, "amount").moved && !of(&same, "amount").set_aside, "{same:?}");
+    assert!(!of(&report(&orders(1000..1300, usual))?, "amount").set_aside);
+    Ok(())
+}
+
+#[test]
 fn times_and_dates_by_type_are_looked_up_as_they_were_counted() -> Result<()> {
     let mut table = orders(0..240, usual);
     let seconds = |step: f64| (0..240).map(|row| f64::from(row % 24) * step).collect();

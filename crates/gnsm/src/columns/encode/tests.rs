@@ -130,10 +130,55 @@ fn a_key_that_repeats_is_told_where_the_whole_table_is_known() {
     keys[9] = "C008".into();
     let twice = table(&[("claim", &keys), ("kind", &kinds)]);
     let rows = unique.encode_whole(&twice).expect("encoded");
-    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[1]), [0, UNSEEN, UNSEEN]);
-    assert_eq!(unique.encode(&twice).expect("encoded").codes(9)[1], 0, "a row by itself repeats nothing");
+    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[0]), [0, UNSEEN, UNSEEN]);
+    assert_eq!(unique.encode(&twice).expect("encoded").codes(9)[0], 0, "a row by itself repeats nothing");
     let rows = encoder_of(&keys).encode_whole(&twice).expect("encoded");
-    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[1]), [0, 1, 1]);
+    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[0]), [0, 1, 1]);
+}
+
+#[test]
+fn currencies_and_beginnings_of_codes_are_told() {
+    let prices: Vec<String> = (0..100).map(|i| format!("$ {}.25", 3 * i)).collect();
+    let keys: Vec<String> =
+        (0..100).map(|i| if i % 5 == 0 { String::new() } else { format!("INC{:05}", 7 * i) }).collect();
+    let encoder = encoder(&table(&[("price", &prices), ("ticket", &keys)]));
+    let aspects: Vec<Aspect> = encoder.features().iter().map(|feature| feature.aspect).collect();
+    assert_eq!(aspects, [Aspect::Number, Aspect::Mark, Aspect::Key, Aspect::Shape, Aspect::Lead]);
+    let odd = table(&[
+        ("price", &texts(&["$ 7.25", "€ 7.25", "7.25", "soon", ""])),
+        ("ticket", &texts(&["INC00007", "REQ00007", "7", "", "INC00014"])),
+    ]);
+    let rows = encoder.encode(&odd).expect("encoded");
+    let codes = |group: usize| (0..5).map(|row| rows.codes(row)[group]).collect::<Vec<u32>>();
+    assert_eq!(codes(1), [0, UNSEEN, UNSEEN, 0, 0], "what is no number has no mark to tell of");
+    assert_eq!(codes(2), [0, 0, 0, 1, 0], "a missing key is told once");
+    assert_eq!(codes(3), [0, 0, UNSEEN, 0, 0]);
+    assert_eq!(codes(4), [0, UNSEEN, UNSEEN, 0, 0]);
+}
+
+#[test]
+fn ages_are_told_and_dates_of_birth_are_not() {
+    let day = |days: usize| {
+        let (year, month, day) = crate::table::civil_of_days(days as i64);
+        format!("{year}-{month:02}-{day:02}")
+    };
+    let visits: Vec<String> = (0..600).map(|i| day(19_000 + i)).collect();
+    let later: Vec<String> = (0..600).map(|i| day(19_003 + i + i % 4)).collect();
+    let births: Vec<String> = (0..600).map(|i| day(19_000 + i - 3_000 - i * 7919 % 12_000)).collect();
+    let hired: Vec<String> = (0..600).map(|i| day(10_000 + i % 60 * 140)).collect();
+    let encoder = encoder(&table(&[("visit", &visits), ("left", &later), ("birth", &births), ("hired", &hired)]));
+    let numbers: Vec<(usize, Aspect)> = encoder
+        .features()
+        .iter()
+        .filter(|feature| feature.number.is_some())
+        .map(|feature| (feature.column, feature.aspect))
+        .collect();
+    // The birth is told by the age at the visit, the other one by the stay; who was hired when is told by the date.
+    assert!(numbers.contains(&(0, Aspect::After(2))) && numbers.contains(&(1, Aspect::After(0))), "{numbers:?}");
+    assert!(!numbers.iter().any(|feature| matches!(feature, (2, Aspect::Position) | (1, Aspect::After(2 | 3)))));
+    assert!(!numbers.contains(&(0, Aspect::After(3))), "{numbers:?}");
+    let before = |feature: &&Feature| feature.column == 1 && feature.aspect == Aspect::After(3);
+    assert!(encoder.features().iter().any(|feature| before(&feature)), "that it is after is told");
 }
 
 proptest! {

@@ -69,7 +69,15 @@ fn row_numbers_and_keys_are_identifiers() {
     let (kind, reason) = kind_of(&names);
     assert_eq!(
         kind,
-        Kind::Identifier { shapes: vec!["A-999999".into()], loose: false, missing: false, repeats: false }
+        Kind::Identifier {
+            shapes: vec!["A-999999".into()],
+            loose: false,
+            missing: false,
+            repeats: false,
+            by_chance: false,
+            usual: 0,
+            leads: vec!["INV".into()],
+        }
     );
     assert_eq!(reason, "an identifier: 300 distinct values in 300 rows");
     let numbers: Vec<String> = (1000..1300).filter(|i| i % 10 != 3).map(|i| i.to_string()).collect();
@@ -83,6 +91,65 @@ fn row_numbers_and_keys_are_identifiers() {
     assert!(matches!(kind_of(&twice).0, Kind::Identifier { repeats: true, .. }));
     assert_eq!(named("Unnamed: 0", &["a", "b"]).0, Kind::Ignored);
     assert_eq!(named("__index_level_0__", &["a", "b"]).0, Kind::Ignored);
+}
+
+#[test]
+fn keys_drawn_at_random_may_repeat() {
+    // A multiplication scatters 1,500 numbers over 100,000; about eleven pairs are equal by chance.
+    let scattered = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    let random: Vec<String> =
+        (0..1500).map(|i| (300_000 + (scattered(i) ^ scattered(i * i + 7)) % 100_000).to_string()).collect();
+    let (kind, reason) = named("matricola", &random);
+    assert!(matches!(kind, Kind::Identifier { by_chance: true, repeats: false, .. }), "{kind:?}");
+    assert!(reason.starts_with("an identifier by its name"), "{reason}");
+    // Numbers that are counted up repeat far less than chance would have it.
+    let mut counted: Vec<String> = (0..1500).map(|i| (300_000 + 3 * i).to_string()).collect();
+    counted[5] = counted[900].clone();
+    let (kind, _) = named("matricola", &counted);
+    assert!(matches!(kind, Kind::Identifier { by_chance: false, repeats: true, .. }), "{kind:?}");
+}
+
+#[test]
+fn codes_have_beginnings_where_these_are_few() {
+    let leads = |cells: &[String]| match kind_of(cells).0 {
+        Kind::Identifier { leads, .. } | Kind::Categorical { leads, .. } => leads,
+        kind => panic!("{kind:?}"),
+    };
+    let mut tickets: Vec<String> = (0..400).map(|i| format!("{}{:06}", ["INC", "CHG"][i % 4 / 3], 7 * i)).collect();
+    assert_eq!(leads(&tickets), ["INC", "CHG"], "the most common first");
+    tickets[7] = "REQ000049".into();
+    assert_eq!(leads(&tickets), ["INC", "CHG", "REQ"]);
+    let letter = |i: u64| char::from(b'A' + (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8 % 26);
+    let random: Vec<String> =
+        (0..400).map(|i| format!("{}{}{}{:03}", letter(i), letter(i + 999), letter(i * i + 3), i)).collect();
+    assert!(leads(&random).is_empty(), "random letters are no beginning: {:?}", leads(&random));
+    let hosts: Vec<String> = (0..400).map(|i| format!("172.16.{}.{}", i % 16, i % 199)).collect();
+    assert_eq!(leads(&hosts), ["172"]);
+}
+
+#[test]
+fn amounts_are_no_codes_and_counts_are_no_keys() {
+    let sums: Vec<String> = (0..2000).map(|i| format!("${}50,000", 1 + i % 8 + i % 3)).collect();
+    assert!(!matches!(named("Sum Insured", &sums).0, Kind::Identifier { .. }));
+    let salaries: Vec<String> = (0..2000).map(|i| (20_000 + 1_300 * (i % 47)).to_string()).collect();
+    assert!(matches!(kind_of(&salaries).0, Kind::Numeric { .. }), "rounded to hundreds");
+    let counts: Vec<String> = (0..600).map(|i| (1 + i % 90).to_string()).collect();
+    for (name, is_key) in [("no_of_rooms", false), ("num_items", false), ("room no.", true), ("Zimmernummer", true)] {
+        assert_eq!(matches!(named(name, &counts).0, Kind::Categorical { .. }), is_key, "{name}");
+    }
+    let zips: Vec<String> = (0..600u64).map(|i| (60_000 + i.wrapping_mul(7919) % 1999).to_string()).collect();
+    assert!(matches!(named("ZIP", &zips[..590]).0, Kind::Categorical { .. } | Kind::Identifier { .. }));
+}
+
+#[test]
+fn numbers_have_marks_where_one_has() {
+    let mut money: Vec<String> = (0..300).map(|i| format!("£{}.50", 7 * i)).collect();
+    money[4] = "€28.50".into();
+    money[9] = "63.50".into();
+    let Kind::Numeric { marks, stray, .. } = kind_of(&money).0 else { panic!("numbers") };
+    assert_eq!((marks.as_slice(), stray), (["£", "", "€"].map(String::from).as_slice(), false));
+    let plain: Vec<String> = (0..300).map(|i| format!("{}.50", 7 * i)).collect();
+    assert!(matches!(kind_of(&plain).0, Kind::Numeric { marks, .. } if marks.is_empty()));
 }
 
 #[test]
