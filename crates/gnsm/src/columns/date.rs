@@ -320,13 +320,19 @@ impl Moment {
     }
 }
 
-/// A length of time in the largest unit that leaves at least two of it: `1,100 days`, `5 hours`, `40 seconds`.
+/// A year, in seconds.
+const YEAR: f64 = 365.25 * DAY;
+
+/// A length of time in the largest unit that leaves at least two of it: `1,100 days`, `5 hours`, `40 seconds`. Ten years and
+/// more are years: `76 years`.
 pub fn length_text(seconds: f64) -> String {
     let size = seconds.abs();
     // Nearly whole days are days: a quantile of days is seldom one to the second.
     let days = size / DAY;
     let is_days = days >= 1.0 - 1e-2 && (days - days.round()).abs() <= 1e-2;
-    let (number, unit) = if size >= 2.0 * DAY || is_days || size == 0.0 {
+    let (number, unit) = if size >= 10.0 * YEAR {
+        (size / YEAR, "year")
+    } else if size >= 2.0 * DAY || is_days || size == 0.0 {
         (size / DAY, "day")
     } else if size >= 7200.0 {
         (size / 3600.0, "hour")

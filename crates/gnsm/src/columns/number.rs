@@ -75,7 +75,7 @@ impl NumberFormat {
     }
 
     /// The unit of a number that is not written in the unit of the column.
-    pub fn other_unit(&self, text: &str) -> Option<String> {
+    pub(crate) fn other_unit(&self, text: &str) -> Option<String> {
         let unit = self.unit.as_ref()?;
         let own = text.trim_start_matches(|c: char| !c.is_alphabetic() && c != '°').trim_end();
         let other = Self { unit: Some(own.to_owned()), ..*self };

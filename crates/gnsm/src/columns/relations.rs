@@ -122,9 +122,6 @@ impl Relation {
             RelationKind::Percent => names.join(" × ") + " %",
             RelationKind::Quotient => names.join(" / "),
             RelationKind::Multiple if self.factor == 1.0 => names.concat(),
-            RelationKind::Multiple if self.factor.abs() < 1.0 => {
-                format!("{} / {}", names.concat(), rounded(1.0 / self.factor))
-            }
             RelationKind::Multiple => format!("{} × {}", rounded(self.factor), names.concat()),
             RelationKind::Elapsed => {
                 let of_unit = |(seconds, _): &&(f64, &str)| (self.factor * seconds - 1.0).abs() < 1e-9;
@@ -260,13 +257,15 @@ fn multiples(columns: &[Vec<f64>]) -> Vec<Relation> {
         }
         ratios.sort_unstable_by(f64::total_cmp);
         let [low, median, high] = [1, 2, 3].map(|quarter| ratios[quarter * ratios.len() / 4]);
-        // Ratios that differ are of no one factor, but for what rounding does to small numbers.
-        if median == 0.0 || high - low > 0.2 * median.abs() {
+        // Ratios that differ are of no one factor, but for what rounding does to small numbers. Of the two ways to say the
+        // same, the larger number is told by the smaller one.
+        let is_larger = median.abs() > 1.0 || (median.abs() == 1.0 && of > term);
+        if !is_larger || high - low > 0.2 * median.abs() {
             continue;
         }
         let places = |places: i32| (median * 10f64.powi(places)).round() / 10f64.powi(places);
-        let mut factors = vec![places(0), 1.0 / (1.0 / median).round(), places(2), places(4)];
-        factors.retain(|factor| factor.is_finite() && *factor != 0.0 && (factor / median - 1.0).abs() < 0.05);
+        let mut factors = vec![places(0), places(2), places(4)];
+        factors.retain(|factor| (factor / median - 1.0).abs() < 0.05);
         factors.push(median);
         let relation = |factor: f64| Relation {
             of,

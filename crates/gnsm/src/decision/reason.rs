@@ -271,6 +271,8 @@ impl RowView<'_> {
         match feature.aspect {
             Aspect::Fits(_) if feature.column != column => false,
             Aspect::Position | Aspect::Fits(_) => code == UNSEEN || feature.is_stray(code),
+            // That there is a key where none is expected says more than its shape.
+            Aspect::Key => self.expected_code(feature).is_some_and(|(expected, p)| expected != code && p >= LIKELIER),
             Aspect::Value => {
                 let name = &self.encoder.schema_of(feature).name;
                 let cell = self.table.column(name).and_then(|cells| cells.values.text(self.source));
@@ -621,15 +623,11 @@ fn after_text(seconds: f64, limits: Option<[f64; 2]>, other: &str) -> String {
 
 /// The limits of a range and a length outside of it, in units in which the length is seen to be outside.
 fn lengths(low: f64, high: f64, length: f64) -> (String, String, String) {
-    let [a, b, own] = [low, high, length].map(length_text);
-    let hidden = (own == a || own == b) && !(low <= length && length <= high);
-    if !hidden {
-        return (a, b, own);
-    }
-    let size = low.abs().max(high.abs()).max(length.abs());
-    // The next smaller unit shows what the larger one rounds away.
-    let unit = [86_400.0, 3600.0, 60.0, 1.0].into_iter().find(|unit| size >= 20.0 * unit).unwrap_or(1.0);
-    let [a, b, own] = [low, high, length].map(|length| length_in(length, unit));
+    let texts = |text: &dyn Fn(f64) -> String| [low, high, length].map(text);
+    let tells = |[a, b, own]: &[String; 3]| (own != a && own != b) || (low <= length && length <= high);
+    // A smaller unit shows what a larger one rounds away.
+    let finer = [86_400.0, 3600.0, 60.0, 1.0].into_iter().map(|unit| texts(&|length| length_in(length, unit)));
+    let [a, b, own] = [texts(&length_text)].into_iter().chain(finer).find(tells).unwrap_or_else(|| texts(&length_text));
     (a, b, own)
 }
 
@@ -698,11 +696,10 @@ mod tests {
 
     #[test]
     fn a_number_outside_is_seen_to_be_outside() {
-        for (value, range, expected) in
-            [(102.04, [98.79, 102.038], "102.038"), (1224.48, [1185.0, 1224.2], "1224.2"), (9.0, [1.0, 5.0], "5")]
-        {
-            assert_eq!(with_digits(range[1], digits_that_tell(value, range)), expected);
-        }
+        let shown = |value: f64, range: [f64; 2]| range.map(|limit| with_digits(limit, digits_that_tell(value, range)));
+        assert_eq!(shown(6052.92, [550.66, 6052.7]), ["550.66", "6052.7"], "6053 would hold it");
+        assert_eq!(shown(98.79, [98.793, 110.0]), ["98.793", "110"]);
+        assert_eq!(shown(9.0, [1.0, 5.0]), ["1", "5"]);
     }
 
     #[test]
@@ -753,6 +750,7 @@ mod tests {
         assert_eq!(span_text(30.0 * day, 30.0 * day, 0.0), "30 days after");
         // Rounded to hours, 2.52 would be 2.5, which is the end of the range.
         let (low, high, own) = (7200.0, 2.48 * 3600.0, 2.52 * 3600.0);
+        assert_eq!(span_text(39.0 * 3600.0, 49.6 * 3600.0, 50.2 * 3600.0), "2,340 to 2,976 minutes after");
         assert_eq!(span_text(low, high, own), "120 to 149 minutes after");
         assert_eq!(after_text(own, Some([low, high]), "opened"), "151 minutes after opened");
     }

@@ -78,3 +78,46 @@ fn reasons_sum_to_the_score_and_do_not_contradict_themselves() -> Result<()> {
     assert!(checked > 10_000, "{checked} reasons");
     Ok(())
 }
+
+/// Bills: `total` is `quantity × price`, `gross` is `total + shipping`, and three dates that follow each other.
+fn bills(spoil: impl Fn(usize, &mut [f64; 3], &mut [usize; 3])) -> Result<Table> {
+    let mut csv = "quantity,price,total,shipping,gross,opened,closed,due\n".to_owned();
+    for row in 0..500 {
+        let noise = |column: usize| (row * 7919 + column * 104_729) % 1009;
+        let quantity = (1 + noise(1) % 12) as f64;
+        let price = (500 + noise(2)) as f64 / 100.0;
+        let total = quantity * price;
+        let shipping = (300 + noise(3) % 400) as f64 / 100.0;
+        let mut money = [price, total, total + shipping];
+        let opened = row / 2;
+        let mut days = [opened, opened + 1 + noise(4) % 4, opened + 20 + noise(5) % 11];
+        spoil(row, &mut money, &mut days);
+        let [price, total, gross] = money;
+        let [opened, closed, due] = days.map(|day| format!("2023-{:02}-{:02}", 1 + day / 28 % 12, 1 + day % 28));
+        csv += &format!("{quantity},{price:.2},{total:.2},{shipping:.2},{gross:.2},{opened},{closed},{due}\n");
+    }
+    let mut reader =
+        TableReader::from_reader("bills.csv", Box::new(std::io::Cursor::new(csv)), &ReadOptions::default())?;
+    Ok(reader.next_batch(usize::MAX)?.expect("rows"))
+}
+
+/// Several cells contradict each other, and one of them is wrong: what the others agree on tells which.
+#[test]
+fn the_cell_that_contradicts_all_others_is_named() -> Result<()> {
+    let table = bills(|row, money, days| match row {
+        // The gross is what the total gives, so the total is right.
+        50 => money[0] *= 9.0,
+        51 => money[2] += 35.0,
+        // Both later dates are too early for it.
+        52 => days[0] += 90,
+        53 => days[2] += 120,
+        _ => {}
+    })?;
+    let model = Model::builder().fit(&table)?;
+    let explained = model.explain_own(&table, &[50, 51, 52, 53], 1)?;
+    check(&explained);
+    let named: Vec<&str> = explained.iter().map(|row| row.reasons[0].column.as_str()).collect();
+    assert_eq!(named, ["price", "gross", "opened", "due"], "{explained:#?}");
+    assert!(explained[2].reasons[0].words().contains("days after due; usual: "), "{}", explained[2].reasons[0]);
+    Ok(())
+}
