@@ -121,7 +121,7 @@ impl Learner<'_> {
         drop(held_out);
         links.retain(|link| link.weight >= SMALLEST_WEIGHT);
         links.iter_mut().for_each(|link| link.finish(column));
-        let mut target = Target { links, share: 0.0 };
+        let mut target = Target::new(links, 0.0);
         let mut scratch = Scratch::default();
         let mut likelihoods = Vec::new();
         for &(row, copies) in &self.sample.calibrated {

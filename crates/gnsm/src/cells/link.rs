@@ -35,8 +35,8 @@ pub(super) struct Link {
     pub missing: Vec<u32>,
     /// N/(a·P) of each pair.
     pub lifts: Vec<f32>,
-    /// β·x of each pair.
-    pub words: Vec<f32>,
+    /// For each u the rows that have a value; empty where none can miss it.
+    pub present: Vec<f64>,
     /// For each u what it adds to the log odds of a missing value.
     pub missing_words: Vec<f32>,
 }
@@ -75,7 +75,7 @@ impl Link {
             }
             starts.push(slots.len() as u32);
         }
-        let (lifts, words, missing_words) = (Vec::new(), Vec::new(), Vec::new());
+        let (lifts, present, missing_words) = (Vec::new(), Vec::new(), Vec::new());
         let (prior_rows, weight) = (1.0, 0.0);
         Some(Self {
             context: context.0,
@@ -86,7 +86,7 @@ impl Link {
             counts,
             missing,
             lifts,
-            words,
+            present,
             missing_words,
         })
     }
@@ -147,7 +147,8 @@ impl Link {
         let a = self.prior_rows;
         let lift = |(slot, count): (&u16, &u32)| f64::from(*count) / (a * f64::from(target.prior[*slot as usize]));
         self.lifts = self.slots.iter().zip(&self.counts).map(|pair| lift(pair) as f32).collect();
-        self.words = self.lifts.iter().map(|lift| (self.weight * f64::from(*lift).ln_1p()) as f32).collect();
+        let present = |u: usize| self.pairs(u).map(|at| f64::from(self.counts[at])).sum::<f64>();
+        self.present = (0..self.missing.len()).map(present).collect();
         let word = |u: usize| self.missing_word(target.missing_share(None), u, [0.0; 2]) as f32;
         self.missing_words = (0..self.missing.len()).map(word).collect();
     }
@@ -155,7 +156,7 @@ impl Link {
     /// What u adds to the log odds of a missing value, with so many rows that miss it and that have it left out.
     pub fn missing_word(&self, share: f64, u: usize, left_out: [f64; 2]) -> f64 {
         let a = self.prior_rows;
-        let present = self.pairs(u).map(|at| f64::from(self.counts[at])).sum::<f64>() - left_out[1];
+        let present = self.present[u] - left_out[1];
         let missing = f64::from(self.missing[u]) - left_out[0];
         self.weight * ((missing.max(0.0) / share + a) / (present.max(0.0) / (1.0 - share) + a)).ln()
     }

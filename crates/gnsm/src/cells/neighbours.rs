@@ -11,24 +11,25 @@
 //! it is nearest to. A row under judgement is compared with the leaders, and then with the lists of the nearest ones until
 //! 1,500 rows were met. That may miss a neighbour, but it finds nearer ones than a search among fewer rows would.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use super::column::Column;
 use super::sample::{Sample, hash_row};
+use super::screen::{Asked, CHUNK, Screen, add_squares, chunk_of};
 use crate::columns::{ABSENT, Layout};
 use crate::error::stop_point;
 use crate::math::simd;
 
 /// How many neighbours a row has.
 const NEIGHBOURS: usize = 5;
-/// Rows that are compared with the farthest neighbour at a time.
-const CHUNK: usize = 32;
 /// Rows that are met in a search, at the least.
 const MET: usize = 1_500;
 /// Rows of a list, in the mean.
 const PER_LIST: usize = 64;
+/// Lists that are put in order at a time.
+const ORDERED: usize = 32;
+/// Columns whose differences are found together.
+const TERMS: usize = 8;
 /// The smallest entropy, in nats.
 const LEAST_ENTROPY: f64 = 0.1;
 /// What a category costs at the most; on average they cost 1.
@@ -48,8 +49,8 @@ pub(super) struct References {
     /// The hash of each row and its place, ascending.
     hashes: Vec<(u64, u32)>,
     places: Places,
-    /// The rows that lead the lists; none where there is one list.
-    leaders: Places,
+    screen: Screen,
+    leaders: Leaders,
     /// Where each list begins, and where the last one ends.
     lists: Vec<usize>,
     /// The category of all rows, where they have the same.
@@ -59,16 +60,27 @@ pub(super) struct References {
     mean_scale: f64,
 }
 
-/// Some rows as they are compared.
+/// All rows as they are compared, row by row.
 #[derive(Debug, Clone, Default)]
 struct Places {
-    n_rows: usize,
-    /// [groups, rows].
-    codes: Vec<u32>,
-    /// The numbers in deviations, [numbers, rows]; 0 where missing.
+    /// The numbers in deviations, [rows, numbers]; 0 where missing.
     standardised: Vec<f32>,
-    /// Half of what the category of each row costs, [groups, rows].
-    costs: Vec<f32>,
+    /// [rows, groups, filled up].
+    codes: Vec<[u32; TERMS]>,
+    /// Half of what the category of each row costs, [rows, groups, filled up].
+    costs: Vec<[f32; TERMS]>,
+}
+
+/// The rows that lead the lists, in chunks, the last one filled up; none where there is one list.
+#[derive(Debug, Clone, Default)]
+struct Leaders {
+    n_rows: usize,
+    /// The numbers in deviations, [chunks, numbers].
+    standardised: Vec<[f32; CHUNK]>,
+    /// [chunks, groups].
+    codes: Vec<[u32; CHUNK]>,
+    /// Half of what the category of each costs, [chunks, groups].
+    costs: Vec<[f32; CHUNK]>,
 }
 
 /// The neighbours of a row, nearest first; those beyond `len` are not there.
@@ -84,9 +96,14 @@ pub(super) struct Nearest {
 pub(super) struct Search {
     /// The row under judgement, in deviations.
     row: Vec<f32>,
-    sums: Vec<f32>,
-    /// The lists in the order in which they are searched: the distance to the leader, and which it is.
-    lists: Vec<(u32, u32)>,
+    /// Its categories, and nothing where there are no more.
+    codes: Vec<[u32; TERMS]>,
+    /// Half of what each of them costs.
+    costs: Vec<[f32; TERMS]>,
+    /// The categories that can differ.
+    asked: Vec<Asked>,
+    /// The lists: the bits of the distance to the leader, and which it is.
+    lists: Vec<u64>,
 }
 
 impl References {
@@ -134,7 +151,8 @@ impl References {
             scales,
             hashes: Vec::new(),
             places: Places::default(),
-            leaders: Places::default(),
+            screen: Screen::default(),
+            leaders: Leaders::default(),
             lists: Vec::new(),
             constant: Vec::new(),
             half_costs,
@@ -150,11 +168,11 @@ impl References {
         let by_hash: Vec<usize> = hashes.iter().map(|(_, row)| *row as usize).collect();
         references.take_order(&by_hash);
         let n_leaders = if n_rows > MET { n_rows / PER_LIST } else { 0 };
-        references.leaders = references.places(columns, &(0..n_leaders).collect::<Vec<_>>());
+        references.leaders = Leaders::new(&references.places(columns), n_leaders, layout);
         let list_of = |search: &mut Search, row: usize| {
             let (codes, numbers) = references.row(row);
-            references.order_lists(columns, &codes, &numbers, search);
-            (search.lists.first().map_or(0, |(_, list)| *list), row)
+            references.find_lists(columns, &codes, &numbers, search);
+            (search.lists.iter().min().map_or(0, |list| *list as u32), row)
         };
         let mut order: Vec<(u32, usize)> = (0..n_rows).into_par_iter().map_init(Search::default, list_of).collect();
         order.sort_unstable();
@@ -162,7 +180,11 @@ impl References {
         references.lists = (0..=n_leaders.max(1)).map(begins).collect();
         let order: Vec<usize> = order.into_iter().map(|(_, row)| row).collect();
         references.take_order(&order);
-        references.places = references.places(columns, &(0..n_rows).collect::<Vec<_>>());
+        references.places = references.places(columns);
+        let Places { standardised, codes, costs } = &references.places;
+        let of_rows = (&standardised[..], codes.as_flattened(), costs.as_flattened());
+        let n_columns = [layout.n_numbers(), layout.n_groups(), layout.n_groups().next_multiple_of(TERMS)];
+        references.screen = Screen::new(&references.lists, n_columns, of_rows);
         references.hashes = order.iter().zip(0..).map(|(row, place)| (hashes[*row].0, place)).collect();
         references.hashes.sort_unstable();
         let constant = references.codes.chunks_exact(n_rows.max(1));
@@ -194,21 +216,18 @@ impl References {
         self.scales = ordered(&self.scales, order);
     }
 
-    /// Some rows as they are compared.
-    fn places(&self, columns: &[Column], rows: &[usize]) -> Places {
-        let n_rows = self.len().max(1);
-        let of_numbers = self.numbers.chunks_exact(n_rows).zip(columns);
-        let standardised =
-            of_numbers.flat_map(|(numbers, column)| rows.iter().map(|row| standard(column, numbers[*row])));
-        let groups = || self.codes.chunks_exact(n_rows).zip(&self.half_costs);
-        let codes = groups().flat_map(|(codes, _)| rows.iter().map(|row| codes[*row]));
-        let costs = groups().flat_map(|(codes, costs)| rows.iter().map(|row| cost(costs, codes[*row])));
-        Places {
-            n_rows: rows.len(),
-            codes: codes.collect(),
-            standardised: standardised.collect(),
-            costs: costs.collect(),
+    /// The rows as they are compared.
+    fn places(&self, columns: &[Column]) -> Places {
+        let n_rows = self.len();
+        let of_numbers = || self.numbers.chunks_exact(n_rows.max(1)).zip(columns);
+        let groups = || self.codes.chunks_exact(n_rows.max(1)).zip(&self.half_costs);
+        let mut places = Places::default();
+        for row in 0..n_rows {
+            places.standardised.extend(of_numbers().map(|(numbers, column)| standard(column, numbers[row])));
+            fill(&mut places.codes, groups().map(|(codes, _)| codes[row]), ABSENT);
+            fill(&mut places.costs, groups().map(|(codes, costs)| cost(costs, codes[row])), 0.0);
         }
+        places
     }
 
     /// The neighbours of a row; one copy of the row with the hash `left_out` is not one.
@@ -220,84 +239,100 @@ impl References {
         left_out: Option<u64>,
         search: &mut Search,
     ) -> Nearest {
-        self.order_lists(columns, codes, numbers, search);
+        self.find_lists(columns, codes, numbers, search);
         let place_of = |hash: u64| self.hashes.binary_search_by_key(&hash, |(hash, _)| *hash).ok();
         let left_out = left_out.and_then(place_of).map(|at| self.hashes[at].1 as usize);
+        simd(
+            #[inline(always)]
+            || self.search(left_out, search),
+        )
+    }
+
+    /// Takes a row in, and finds how far the leader of each list is.
+    fn find_lists(&self, columns: &[Column], codes: &[u32], numbers: &[f32], search: &mut Search) {
+        let Search { row, codes: own, costs, asked, lists } = search;
+        row.clear();
+        row.extend(numbers.iter().zip(columns).map(|(x, column)| standard(column, *x)));
+        own.clear();
+        fill(own, codes.iter().copied(), ABSENT);
+        costs.clear();
+        fill(costs, codes.iter().zip(&self.half_costs).map(|(code, costs)| cost(costs, *code)), 0.0);
+        asked.clear();
+        for (group, (code, cost)) in codes.iter().zip(costs.as_flattened()).enumerate() {
+            if *code != ABSENT && self.constant.get(group) != Some(&Some(*code)) {
+                asked.push(Asked::new(group, *code, *cost));
+            }
+        }
+        lists.clear();
+        simd(
+            #[inline(always)]
+            || self.leaders.distances(row, codes, costs.as_flattened(), lists),
+        );
+        if lists.is_empty() {
+            lists.push(0);
+        }
+    }
+
+    /// Looks for neighbours in the nearest lists.
+    #[inline(always)]
+    fn search(&self, left_out: Option<usize>, search: &mut Search) -> Nearest {
+        let Search { row, codes, costs, asked, lists } = search;
         let mut nearest = Nearest { squares: [f32::INFINITY; NEIGHBOURS], ..Nearest::default() };
         let mut met = 0;
-        let Search { row, sums, lists } = search;
-        for &(_, list) in lists.iter() {
-            let rows = self.lists[list as usize]..self.lists[list as usize + 1];
-            if met >= MET {
+        for at in 0..lists.len() {
+            if met >= MET || nearest.squares[NEIGHBOURS - 1] == 0.0 {
                 break;
             }
+            if at % ORDERED == 0 {
+                let rest = &mut lists[at..];
+                if rest.len() > ORDERED {
+                    rest.select_nth_unstable(ORDERED);
+                }
+                let n_ordered = rest.len().min(ORDERED);
+                rest[..n_ordered].sort_unstable();
+            }
+            let list = lists[at] as u32 as usize;
+            let rows = self.lists[list]..self.lists[list + 1];
             met += rows.len();
-            self.add_all(&self.places, rows.clone(), codes, row, sums);
-            self.select(rows.start, sums, left_out, &mut nearest);
+            for (chunk, first) in (self.screen.starts[list]..).zip(rows.clone().step_by(CHUNK)) {
+                let n_rows = (rows.end - first).min(CHUNK);
+                let looked = self.screen.look(chunk, n_rows, row, asked, nearest.squares[NEIGHBOURS - 1]);
+                let mut near = looked.near;
+                while near != 0 {
+                    let at = near.trailing_zeros() as usize;
+                    near &= near - 1;
+                    let square = self.add_mismatches(looked.squares[at], first + at, codes, costs);
+                    self.insert(square, first + at, left_out, &mut nearest);
+                }
+            }
         }
         nearest
     }
 
-    /// The lists, the one of the nearest leader first.
-    fn order_lists(&self, columns: &[Column], codes: &[u32], numbers: &[f32], search: &mut Search) {
-        let Search { row, sums, lists } = search;
-        row.clear();
-        row.extend(numbers.iter().zip(columns).map(|(x, column)| standard(column, *x)));
-        lists.clear();
-        if self.leaders.n_rows == 0 {
-            lists.push((0, 0));
-            return;
+    /// Adds what a row's categories cost beside those of the row at a place, column by column.
+    #[inline(always)]
+    fn add_mismatches(&self, mut sum: f32, place: usize, codes: &[[u32; TERMS]], costs: &[[f32; TERMS]]) -> f32 {
+        let others = &self.places.codes[place * codes.len()..];
+        let other_costs = &self.places.costs[place * codes.len()..];
+        for (((codes, costs), others), other_costs) in codes.iter().zip(costs).zip(others).zip(other_costs) {
+            let mut terms = [0.0; TERMS];
+            for at in 0..TERMS {
+                let is_same = (codes[at] == others[at]) | (codes[at] == ABSENT);
+                terms[at] = if is_same { 0.0 } else { costs[at] + other_costs[at] };
+            }
+            for term in terms {
+                sum += term;
+            }
         }
-        self.add_all(&self.leaders, 0..self.leaders.n_rows, codes, row, sums);
-        // Distances are not negative, so their bits are in their order.
-        lists.extend(sums.iter().zip(0..).map(|(sum, list)| (sum.to_bits(), list)));
-        lists.sort_unstable();
+        sum
     }
 
-    /// The squared distances of a row to some of these.
-    fn add_all(&self, places: &Places, rows: Range<usize>, codes: &[u32], row: &[f32], sums: &mut Vec<f32>) {
-        sums.clear();
-        sums.resize(rows.len(), 0.0);
-        let n_rows = places.n_rows.max(1);
-        for (x, others) in row.iter().zip(places.standardised.chunks_exact(n_rows)) {
-            let others = &others[rows.clone()];
-            simd(
-                #[inline(always)]
-                || add_squares(sums, others, *x),
-            );
-        }
-        let stored = places.codes.chunks_exact(n_rows).zip(places.costs.chunks_exact(n_rows));
-        for (group, (&code, (others, costs))) in codes.iter().zip(stored).enumerate() {
-            if code == ABSENT || self.constant.get(group) == Some(&Some(code)) {
-                continue;
-            }
-            let own = cost(&self.half_costs[group], code);
-            let (others, costs) = (&others[rows.clone()], &costs[rows.clone()]);
-            simd(
-                #[inline(always)]
-                || add_mismatches(sums, others, costs, code, own),
-            );
-        }
-    }
-
-    /// Puts the rows from `first` on, which have these distances, among the nearest.
-    fn select(&self, first: usize, sums: &[f32], left_out: Option<usize>, nearest: &mut Nearest) {
-        for (chunk, squares) in sums.chunks(CHUNK).enumerate() {
-            let farthest = nearest.squares[NEIGHBOURS - 1];
-            let is_nearer = simd(
-                #[inline(always)]
-                || squares.iter().fold(false, |any, square| any | (*square < farthest)),
-            );
-            if !is_nearer {
-                continue;
-            }
-            for (row, square) in (first + chunk * CHUNK..).zip(squares) {
-                let copies = self.copies[row] - u32::from(left_out == Some(row));
-                for _ in 0..copies.min(NEIGHBOURS as u32) {
-                    if !nearest.insert(*square, row as u32) {
-                        break;
-                    }
-                }
+    /// Puts a row among the nearest, as often as there are copies.
+    fn insert(&self, square: f32, row: usize, left_out: Option<usize>, nearest: &mut Nearest) {
+        let copies = self.copies[row] - u32::from(left_out == Some(row));
+        for _ in 0..copies.min(NEIGHBOURS as u32) {
+            if !nearest.insert(square, row as u32) {
+                break;
             }
         }
     }
@@ -312,21 +347,22 @@ impl References {
         cells: &mut [f64],
     ) -> f64 {
         cells.fill(0.0);
-        let n_rows = self.len();
         let share = 1.0 / nearest.len.max(1) as f64;
         let mut scale = 0.0;
         let (of_numbers, of_groups) = cells.split_at_mut(numbers.len());
         for &row in &nearest.rows[..nearest.len] {
             let row = row as usize;
             scale += share * f64::from(self.scales[row]);
-            for (number, (cell, x)) in of_numbers.iter_mut().zip(numbers).enumerate() {
-                let apart = standard(&columns[number], *x) - self.places.standardised[number * n_rows + row];
-                *cell += share * f64::from(apart).powi(2);
+            let others = &self.places.standardised[row * numbers.len()..][..numbers.len()];
+            for (((cell, x), other), column) in of_numbers.iter_mut().zip(numbers).zip(others).zip(columns) {
+                *cell += share * f64::from(standard(column, *x) - other).powi(2);
             }
+            let n_blocks = codes.len().div_ceil(TERMS);
+            let others = self.places.codes[row * n_blocks..][..n_blocks].as_flattened();
+            let costs = self.places.costs[row * n_blocks..][..n_blocks].as_flattened();
             for (group, (cell, code)) in of_groups.iter_mut().zip(codes).enumerate() {
-                let at = group * n_rows + row;
-                if self.codes[at] != *code && *code != ABSENT {
-                    *cell += share * f64::from(cost(&self.half_costs[group], *code) + self.places.costs[at]);
+                if others[group] != *code && *code != ABSENT {
+                    *cell += share * f64::from(cost(&self.half_costs[group], *code) + costs[group]);
                 }
             }
         }
@@ -354,20 +390,64 @@ impl Nearest {
     }
 }
 
-/// Adds the squared differences of a number to all others. What does not change is an argument: captured by the
-/// closure, it would be read again for each.
-#[inline(always)]
-fn add_squares(sums: &mut [f32], others: &[f32], x: f32) {
-    for (sum, other) in sums.iter_mut().zip(others) {
-        *sum += (x - other) * (x - other);
+impl Leaders {
+    /// The first rows of some places.
+    fn new(places: &Places, n_rows: usize, layout: &Layout) -> Self {
+        let (n_numbers, n_groups) = (layout.n_numbers(), layout.n_groups());
+        let stride = n_groups.next_multiple_of(TERMS);
+        let (codes, costs) = (places.codes.as_flattened(), places.costs.as_flattened());
+        let mut leaders = Self { n_rows, ..Self::default() };
+        for first in (0..n_rows).step_by(CHUNK) {
+            let rows = first..(first + CHUNK).min(n_rows);
+            let numbers = (0..n_numbers).map(|number| chunk_of(&places.standardised, n_numbers, number, &rows, |x| x));
+            leaders.standardised.extend(numbers);
+            leaders.codes.extend((0..n_groups).map(|group| chunk_of(codes, stride, group, &rows, |code| code)));
+            leaders.costs.extend((0..n_groups).map(|group| chunk_of(costs, stride, group, &rows, |cost| cost)));
+        }
+        leaders
+    }
+
+    /// The bits of the squared distance to each leader, and its number. Distances are not negative, so their bits are in
+    /// their order.
+    #[inline(always)]
+    fn distances(&self, row: &[f32], codes: &[u32], costs: &[f32], lists: &mut Vec<u64>) {
+        for (chunk, first) in (0..self.n_rows).step_by(CHUNK).enumerate() {
+            let mut sums = [0.0; CHUNK];
+            for (x, others) in row.iter().zip(&self.standardised[chunk * row.len()..]) {
+                add_squares(&mut sums, others, *x);
+            }
+            let others = self.codes[chunk * codes.len()..].iter().zip(&self.costs[chunk * codes.len()..]);
+            for ((code, cost), (others, other_costs)) in codes.iter().zip(costs).zip(others) {
+                if *code != ABSENT {
+                    add_mismatches(&mut sums, others, other_costs, *code, *cost);
+                }
+            }
+            let here = sums.iter().zip(first as u64..self.n_rows as u64);
+            lists.extend(here.map(|(sum, list)| u64::from(sum.to_bits()) << 32 | list));
+        }
     }
 }
 
 /// Adds what a category costs wherever another one stands.
 #[inline(always)]
-fn add_mismatches(sums: &mut [f32], others: &[u32], costs: &[f32], code: u32, own: f32) {
-    for ((sum, other), cost) in sums.iter_mut().zip(others).zip(costs) {
-        *sum += if *other == code { 0.0 } else { own + cost };
+fn add_mismatches(sums: &mut [f32; CHUNK], others: &[u32; CHUNK], costs: &[f32; CHUNK], code: u32, own: f32) {
+    for at in 0..CHUNK {
+        sums[at] += if others[at] == code { 0.0 } else { own + costs[at] };
+    }
+}
+
+/// Adds values in blocks, the last one filled up.
+fn fill<T: Copy>(blocks: &mut Vec<[T; TERMS]>, values: impl Iterator<Item = T>, rest: T) {
+    let mut at = TERMS;
+    for value in values {
+        if at == TERMS {
+            blocks.push([rest; TERMS]);
+            at = 0;
+        }
+        if let Some(block) = blocks.last_mut() {
+            block[at] = value;
+        }
+        at += 1;
     }
 }
 

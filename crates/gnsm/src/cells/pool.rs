@@ -9,8 +9,11 @@
 //! A context that is missing or was never seen is silent. With the row itself left out, its own pair counts one less,
 //! and P is that of the other rows. Whether a value is missing at all is pooled in the same way, with the same weights.
 
+use std::sync::OnceLock;
+
 use super::column::{Column, LeftOut, MISSING};
 use super::link::Link;
+use super::said::{Blocks, Said, blocks};
 use crate::math::{exp, ln, simd, sum_by};
 
 /// What the other columns say about one.
@@ -19,6 +22,10 @@ pub(super) struct Target {
     pub links: Vec<Link>,
     /// w: the share of the pool in the mixture with the prior.
     pub share: f64,
+    /// What the links say, from when it is first asked.
+    said: OnceLock<Said>,
+    /// The same without the row under judgement.
+    said_left_out: OnceLock<Said>,
 }
 
 /// A target's row: the probabilities of all slots, and what they were made with.
@@ -30,14 +37,20 @@ pub(super) struct Scratch {
     pub pool: Vec<f32>,
     /// The mixture of the two.
     pub mixed: Vec<f32>,
+    sums: Blocks,
     terms: Vec<f32>,
 }
 
 impl Target {
+    /// Links that have their weights.
+    pub fn new(links: Vec<Link>, share: f64) -> Self {
+        Self { links, share, said: OnceLock::new(), said_left_out: OnceLock::new() }
+    }
+
     /// Fills in the probabilities of a column's slots, given that the cell has a value; `row` has the slots of all
     /// cells.
     pub fn fill(&self, column: &Column, row: &[u16], own: Option<(usize, LeftOut)>, scratch: &mut Scratch) {
-        let Scratch { prior, pool, mixed, terms } = scratch;
+        let Scratch { prior, pool, mixed, sums, terms } = scratch;
         prior.clear();
         prior.extend_from_slice(&column.prior);
         if let Some((slot, left_out)) = own {
@@ -53,27 +66,29 @@ impl Target {
             mixed.clone_from(prior);
             return;
         }
-        pool.clear();
-        pool.resize(prior.len(), 0.0);
+        blocks(sums, prior.len());
         match own {
-            None => self.add_words(row, pool),
-            Some((slot, left_out)) => self.add_words_left_out(row, slot, &left_out, pool, terms),
+            None => self.add_words(column, row, sums),
+            Some((slot, left_out)) => self.add_words_left_out(column, row, (slot, &left_out), sums, terms),
         }
+        pool.clear();
+        pool.extend_from_slice(&sums.as_flattened()[..prior.len()]);
         self.mix(scratch);
     }
 
     /// [`Self::fill`] where the row is nowhere left out; if few cells of the row are known so far, what they say may
     /// count for those that are not.
     pub fn fill_louder(&self, column: &Column, row: &[u16], is_partial: bool, scratch: &mut Scratch) {
-        let Scratch { prior, pool, mixed, .. } = scratch;
+        let Scratch { prior, pool, mixed, sums, .. } = scratch;
         prior.clone_from(&column.prior);
         if self.links.is_empty() {
             mixed.clone_from(prior);
             return;
         }
+        blocks(sums, prior.len());
+        self.add_words(column, row, sums);
         pool.clear();
-        pool.resize(prior.len(), 0.0);
-        self.add_words(row, pool);
+        pool.extend_from_slice(&sums.as_flattened()[..prior.len()]);
         if is_partial {
             let louder = self.louder(row);
             pool.iter_mut().for_each(|word| *word *= louder);
@@ -117,19 +132,32 @@ impl Target {
         );
     }
 
-    fn add_words(&self, row: &[u16], sums: &mut [f32]) {
-        for link in &self.links {
-            let u = row[link.context] as usize;
-            if u + 1 < link.starts.len() {
-                let pairs = link.pairs(u);
-                for (slot, word) in link.slots[pairs.clone()].iter().zip(&link.words[pairs]) {
-                    sums[*slot as usize] += word;
-                }
-            }
-        }
+    fn add_words(&self, column: &Column, row: &[u16], sums: &mut Blocks) {
+        let said = self.said.get_or_init(|| Said::new(column, &self.links));
+        simd(
+            #[inline(always)]
+            || said.add(row, sums),
+        );
     }
 
-    fn add_words_left_out(&self, row: &[u16], own: usize, left_out: &LeftOut, sums: &mut [f32], terms: &mut Vec<f32>) {
+    fn add_words_left_out(
+        &self,
+        column: &Column,
+        row: &[u16],
+        (own, left_out): (usize, &LeftOut),
+        sums: &mut Blocks,
+        terms: &mut Vec<f32>,
+    ) {
+        let usual = self.said_left_out.get_or_init(|| Said::left_out(column, &self.links));
+        if usual.others == Some(left_out.others) {
+            let own_sum = simd(
+                #[inline(always)]
+                || usual.add_left_out(&self.links, row, (own, left_out), sums),
+            );
+            sums.as_flattened_mut()[own] = own_sum as f32;
+            return;
+        }
+        let sums = sums.as_flattened_mut();
         let mut own_sum = 0.0;
         for link in &self.links {
             let u = row[link.context] as usize;

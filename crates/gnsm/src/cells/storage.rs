@@ -175,7 +175,7 @@ fn load_targets(columns: &[Column], tensors: &mut Tensors) -> Loaded<Vec<Target>
     let pair_missing: Vec<u32> = tensors.take("pair_missing", end(&missing_of))?;
     let mut targets = Vec::new();
     for ((links, share), column) in of_target.into_iter().zip(shares).zip(columns) {
-        let mut target = Target { links: Vec::new(), share };
+        let mut target = Target::new(Vec::new(), share);
         for link in links {
             let starts = starts[starts_of[link].clone()].to_vec();
             let slots = &pair_slots[pairs_of[link].clone()];
@@ -195,7 +195,7 @@ fn load_targets(columns: &[Column], tensors: &mut Tensors) -> Loaded<Vec<Target>
                 counts,
                 missing: pair_missing[missing_of[link].clone()].to_vec(),
                 lifts: Vec::new(),
-                words: Vec::new(),
+                present: Vec::new(),
                 missing_words: Vec::new(),
             };
             link.finish(column);
