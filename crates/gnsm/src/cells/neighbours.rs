@@ -312,16 +312,18 @@ impl References {
     /// Adds what a row's categories cost beside those of the row at a place, column by column.
     #[inline(always)]
     fn add_mismatches(&self, mut sum: f32, place: usize, codes: &[[u32; TERMS]], costs: &[[f32; TERMS]]) -> f32 {
-        let others = &self.places.codes[place * codes.len()..];
-        let other_costs = &self.places.costs[place * codes.len()..];
-        for (((codes, costs), others), other_costs) in codes.iter().zip(costs).zip(others).zip(other_costs) {
+        let n_blocks = codes.len();
+        let costs = &costs[..n_blocks];
+        let others = &self.places.codes[place * n_blocks..][..n_blocks];
+        let other_costs = &self.places.costs[place * n_blocks..][..n_blocks];
+        for block in 0..n_blocks {
             let mut terms = [0.0; TERMS];
             for at in 0..TERMS {
-                let is_same = (codes[at] == others[at]) | (codes[at] == ABSENT);
-                terms[at] = if is_same { 0.0 } else { costs[at] + other_costs[at] };
+                let is_same = (codes[block][at] == others[block][at]) | (codes[block][at] == ABSENT);
+                terms[at] = if is_same { 0.0 } else { costs[block][at] + other_costs[block][at] };
             }
-            for term in terms {
-                sum += term;
+            for at in 0..TERMS {
+                sum += terms[at];
             }
         }
         sum
@@ -413,13 +415,15 @@ impl Leaders {
     fn distances(&self, row: &[f32], codes: &[u32], costs: &[f32], lists: &mut Vec<u64>) {
         for (chunk, first) in (0..self.n_rows).step_by(CHUNK).enumerate() {
             let mut sums = [0.0; CHUNK];
-            for (x, others) in row.iter().zip(&self.standardised[chunk * row.len()..]) {
-                add_squares(&mut sums, others, *x);
+            let numbers = &self.standardised[chunk * row.len()..][..row.len()];
+            for number in 0..row.len() {
+                add_squares(&mut sums, &numbers[number], row[number]);
             }
-            let others = self.codes[chunk * codes.len()..].iter().zip(&self.costs[chunk * codes.len()..]);
-            for ((code, cost), (others, other_costs)) in codes.iter().zip(costs).zip(others) {
-                if *code != ABSENT {
-                    add_mismatches(&mut sums, others, other_costs, *code, *cost);
+            let others = &self.codes[chunk * codes.len()..][..codes.len()];
+            let other_costs = &self.costs[chunk * codes.len()..][..codes.len()];
+            for group in 0..codes.len() {
+                if codes[group] != ABSENT {
+                    add_mismatches(&mut sums, &others[group], &other_costs[group], codes[group], costs[group]);
                 }
             }
             let here = sums.iter().zip(first as u64..self.n_rows as u64);

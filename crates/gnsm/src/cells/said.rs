@@ -152,16 +152,18 @@ impl Said {
     fn add_row(&self, row: Row, sums: &mut [[f32; BLOCK]]) {
         match row {
             Row::Many(at) => {
-                for (sums, words) in sums.iter_mut().zip(&self.words[at..at + self.n_blocks]) {
+                let (sums, words) = (&mut sums[..self.n_blocks], &self.words[at..][..self.n_blocks]);
+                for block in 0..self.n_blocks {
                     for at in 0..BLOCK {
-                        sums[at] += words[at];
+                        sums[block][at] += words[block][at];
                     }
                 }
             }
             Row::Few(from, to) => {
                 let sums = sums.as_flattened_mut();
-                for (slot, word) in self.slots[from..to].iter().zip(&self.few[from..to]) {
-                    sums[*slot as usize] += word;
+                let (slots, words) = (&self.slots[from..to], &self.few[from..to]);
+                for at in 0..slots.len() {
+                    sums[slots[at] as usize] += words[at];
                 }
             }
         }

@@ -97,8 +97,8 @@ impl Screen {
         }
         let (limit, is_limited) = limit(farthest, asked.len());
         let mut parts = [0; CHUNK];
-        for at in 0..CHUNK {
-            parts[at] = (squares[at] * PARTS) as u16;
+        if !row.is_empty() {
+            set_parts(&mut parts, &squares);
         }
         let categories = &self.categories[chunk * self.n_groups..][..self.n_groups];
         for asked in asked.chunks(COLUMNS) {
@@ -113,7 +113,7 @@ impl Screen {
         }
         let mut near = 0;
         for at in 0..n {
-            near |= u32::from(parts[at] < limit || !is_limited) << at;
+            near |= u32::from((parts[at] < limit || !is_limited) && squares[at] < farthest) << at;
         }
         Looked { near, squares }
     }
@@ -156,6 +156,17 @@ fn all_at_least<T: Copy + PartialOrd>(values: &[T; CHUNK], least: T) -> bool {
         all &= *value >= least;
     }
     all
+}
+
+/// Squares in parts, rounded down. What is added makes the last bits of the sum a whole number, rounded to the nearest;
+/// so a half is taken away before.
+#[inline(always)]
+fn set_parts(parts: &mut [u16; CHUNK], squares: &[f32; CHUNK]) {
+    const WHOLE: f32 = 8_388_608.0;
+    for at in 0..CHUNK {
+        let rounded = ((squares[at] * PARTS).min(65_000.0) - 0.5).max(0.0) + WHOLE;
+        parts[at] = (rounded.to_bits() & 0xffff) as u16;
+    }
 }
 
 /// Adds the squared differences of a number to all others.

@@ -230,8 +230,7 @@ fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Tail>> {
     let nats: Vec<f64> = tensors.take("tail_nats", end(&knots))?;
     let tops: Vec<f64> = tensors.take("tail_tops", TOP * n_tails)?;
     let tail = |(index, knots): (usize, Range<usize>)| {
-        let tail =
-            Tail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: fixed(&tops[TOP * index..]) };
+        let tail = Tail::new(at[knots.clone()].to_vec(), nats[knots].to_vec(), fixed(&tops[TOP * index..]));
         if tail.is_usable() { Ok(tail) } else { Err("the curve of a tail is not usable".into()) }
     };
     knots.into_iter().enumerate().map(tail).collect()

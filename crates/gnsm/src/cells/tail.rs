@@ -22,9 +22,16 @@ pub(super) struct Tail {
     /// T at each of them, ascending.
     pub nats: Vec<f64>,
     pub top: [f64; TOP],
+    steps: Steps,
 }
 
 impl Tail {
+    /// From knots and what describes the top.
+    pub fn new(at: Vec<f64>, nats: Vec<f64>, top: [f64; TOP]) -> Self {
+        let steps = Steps::new(&at);
+        Self { at, nats, top, steps }
+    }
+
     /// Learns from evidence and how many cells have it.
     pub fn learn(mut cells: Vec<(f64, u32)>) -> Self {
         cells.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
@@ -41,7 +48,7 @@ impl Tail {
             (passed, begins, sum) = (passed + taken, evidence, sum + taken * evidence);
         }
         let (at, nats) = knots(&cells, n);
-        Self { at, nats, top: [n, size, begins, (sum - size * begins).max(0.0), largest, second] }
+        Self::new(at, nats, [n, size, begins, (sum - size * begins).max(0.0), largest, second])
     }
 
     /// T of some evidence; with itself left out if it was `counted` among the held-out cells.
@@ -62,7 +69,7 @@ impl Tail {
             let grown = ((left + 1.0) / (size + 1.0)).ln() + (evidence - begins) / (sum / size);
             return grown.clamp(least, least + MOST_BEYOND);
         }
-        let nats = between(&self.at, &self.nats, evidence);
+        let nats = between(&self.at, &self.nats, self.steps.first_above(&self.at, evidence), evidence);
         if !counted {
             return nats;
         }
@@ -120,7 +127,8 @@ impl RowTail {
     pub fn nats(&self, figure: f64) -> f64 {
         self.top.nats(figure).unwrap_or_else(|| {
             let beyond = self.at.last().map_or(0.0, |largest| (figure - largest).max(0.0));
-            between(&self.at, &self.nats, figure) + beyond
+            let right = self.at.partition_point(|at| *at < figure);
+            between(&self.at, &self.nats, right, figure) + beyond
         })
     }
 
@@ -163,9 +171,43 @@ fn knots(cells: &[(f64, u32)], n: f64) -> (Vec<f64>, Vec<f64>) {
     (at, nats)
 }
 
-/// T between the knots, by straight lines.
-fn between(at: &[f64], nats: &[f64], evidence: f64) -> f64 {
-    let right = at.partition_point(|at| *at < evidence);
+/// Where to begin to look for a knot: steps of equal length from the first to the last, and the first knot from each on.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Steps {
+    from: f64,
+    per_unit: f64,
+    knots: Vec<u16>,
+}
+
+impl Steps {
+    fn new(at: &[f64]) -> Self {
+        let (Some(first), Some(last)) = (at.first(), at.last()) else { return Self::default() };
+        let n_steps = at.len().min(usize::from(u16::MAX));
+        let per_unit = n_steps as f64 / (last - first);
+        if !(per_unit.is_finite() && per_unit > 0.0) {
+            return Self { from: *first, per_unit: 0.0, knots: vec![0] };
+        }
+        let begins = |step: usize| first + step as f64 / per_unit;
+        let knot = |step: usize| at.partition_point(|at| *at < begins(step)).min(n_steps) as u16;
+        Self { from: *first, per_unit, knots: (0..n_steps).map(knot).collect() }
+    }
+
+    /// The first knot that is not below; the number of knots if all are.
+    fn first_above(&self, at: &[f64], evidence: f64) -> usize {
+        let step = (((evidence - self.from) * self.per_unit) as usize).min(self.knots.len().saturating_sub(1));
+        let mut knot = self.knots.get(step).map_or(0, |knot| *knot as usize);
+        while knot > 0 && at[knot - 1] >= evidence {
+            knot -= 1;
+        }
+        while knot < at.len() && at[knot] < evidence {
+            knot += 1;
+        }
+        knot
+    }
+}
+
+/// T between the knots, by straight lines; `right` is the first knot that is not below.
+fn between(at: &[f64], nats: &[f64], right: usize, evidence: f64) -> f64 {
     match (right.checked_sub(1), at.get(right)) {
         (None, _) => nats.first().copied().unwrap_or(0.0),
         (Some(left), None) => nats[left],
@@ -223,6 +265,26 @@ mod tests {
         assert_eq!(RowTail::learn(vec![]).nats(7.0), 0.0);
         let ties = RowTail::learn(vec![(2.0, 30)]);
         assert_eq!([1.0, 2.0, 9.0].map(|x| ties.nats(x)), [0.0, 0.0, 7.0]);
+    }
+
+    #[test]
+    fn steps_lead_to_the_knot_that_a_search_finds() {
+        let curves: [Vec<f64>; 5] = [
+            vec![],
+            vec![2.0],
+            vec![-1.0, f64::MAX],
+            (0..300).map(|i| f64::from(i).powi(3) * 1e-4).collect(),
+            vec![1.0, 1.0 + f64::EPSILON, 1.5, 1e9],
+        ];
+        for at in curves {
+            let steps = Steps::new(&at);
+            let between = at.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
+            let asked = between.chain(at.iter().copied()).chain([-1e300, 0.3, 1e300, f64::INFINITY, f64::NEG_INFINITY]);
+            for evidence in asked.collect::<Vec<_>>() {
+                let expected = at.partition_point(|at| *at < evidence);
+                assert_eq!(steps.first_above(&at, evidence), expected, "{evidence} in {at:?}");
+            }
+        }
     }
 
     #[test]
