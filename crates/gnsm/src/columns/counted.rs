@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::hashing::Quick;
 use super::number::NumberFormat;
 use super::schema::{KindChoice, number_text, plural};
 use super::survey::Beyond;
@@ -123,7 +124,7 @@ impl Counted {
 /// rows are later looked up by.
 pub(super) fn count(cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Counted {
     let column = cells.column;
-    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut counts: HashMap<String, usize, Quick> = HashMap::default();
     let mut missing = 0;
     match &column.values {
         Values::Text(texts) => {
@@ -152,7 +153,7 @@ pub(super) fn count(cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Coun
             }
         }
         Values::Number { values, .. } | Values::Time { seconds: values, .. } => {
-            let mut by_bits: HashMap<u64, usize> = HashMap::new();
+            let mut by_bits: HashMap<u64, usize, Quick> = HashMap::default();
             for (row, n) in cells.weighted() {
                 stop_point();
                 if values[row].is_nan() {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::hashing::Quick;
 use super::layout::{Layout, UNSEEN};
 use crate::error::stop_point;
 
@@ -84,7 +85,8 @@ impl Encoded {
 
     /// The distinct rows, in order of first appearance, and for each row which of them it is.
     pub fn distinct(&self) -> (Vec<usize>, Vec<u32>) {
-        let mut seen: HashMap<(&[u32], &[u32]), u32> = HashMap::with_capacity(self.n_rows.min(1 << 16));
+        let mut seen: HashMap<(&[u32], &[u32]), u32, Quick> =
+            HashMap::with_capacity_and_hasher(self.n_rows.min(1 << 16), Quick::default());
         let mut firsts = Vec::new();
         let of_row = (0..self.n_rows)
             .map(|row| {

@@ -15,6 +15,7 @@ mod dated;
 mod encode;
 mod encoded;
 mod features;
+mod hashing;
 mod kinds;
 mod ladder;
 mod layout;

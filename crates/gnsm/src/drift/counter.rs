@@ -2,7 +2,7 @@
 
 use super::reference::Reference;
 use super::report::DriftReport;
-use crate::columns::{Aspect, Encoded, Encoder, Kind, UNSEEN, marked};
+use crate::columns::{Aspect, Encoded, Encoder, Feature, Kind, UNSEEN, marked};
 use crate::error::Result;
 use crate::table::{Table, Values};
 
@@ -64,7 +64,8 @@ impl Counts {
             };
             if column.kind != Kind::Ignored {
                 self.missing[at] += there.iter().filter(|there| !**there).count() as u64;
-                for (row, _) in rows.clone().zip(&there).filter(|(_, there)| **there) {
+                let has_places = matches!(column.kind, Kind::Date { .. } | Kind::Identifier { .. });
+                for (row, _) in rows.clone().zip(&there).filter(|(_, there)| has_places && **there) {
                     let place = place(encoder, table, at, row);
                     if let Some(place) = place {
                         let [all, before, after] = &mut self.places[at];
@@ -79,17 +80,23 @@ impl Counts {
             }
             present.push(there);
         }
-        for feature in encoder.features() {
-            let (there, start) = (&present[feature.column], layout.group(feature.group).start - layout.n_numbers());
-            for (row, there) in there.iter().enumerate() {
-                match encoded.codes(row)[feature.group] {
+        let features: Vec<(&Feature, usize)> = encoder
+            .features()
+            .iter()
+            .map(|feature| (feature, layout.group(feature.group).start - layout.n_numbers()))
+            .collect();
+        for row in 0..encoded.n_rows() {
+            let (codes, numbers) = (encoded.codes(row), encoded.numbers(row));
+            for (feature, start) in &features {
+                let there = present[feature.column][row];
+                match codes[feature.group] {
                     UNSEEN => self.unseen[feature.group][usize::from(!there)] += 1,
                     code => self.codes[start + code as usize] += 1,
                 }
                 let Some(number) = feature.number else { continue };
-                let z = encoded.numbers(row)[number];
+                let z = numbers[number];
                 if z.is_nan() {
-                    let is_stray = *there && feature.aspect == Aspect::Number;
+                    let is_stray = there && feature.aspect == Aspect::Number;
                     self.strays[feature.column] += u64::from(is_stray);
                     continue;
                 }
@@ -131,7 +138,9 @@ pub(super) struct Learned<'a> {
 fn has(values: &Values, row: usize) -> bool {
     match values {
         Values::Number { values, .. } | Values::Time { seconds: values, .. } => !values[row].is_nan(),
-        values => values.text(row).is_some(),
+        Values::Text(cells) => !cells.is_missing(row),
+        Values::Category { codes, names } => (codes[row] as usize) < names.len(),
+        Values::Unsupported { .. } => false,
     }
 }
 

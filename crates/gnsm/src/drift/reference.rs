@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counter::{Counts, Learned, place};
-use crate::columns::{Encoded, Encoder};
+use crate::columns::{Encoded, Encoder, Kind};
 use crate::files::container::Tensors;
 use crate::files::{Loaded, Store};
 use crate::table::Table;
@@ -41,6 +41,9 @@ impl Reference {
             ends.push([numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(0.0)]);
         }
         let span = |at: usize| {
+            if !matches!(encoder.schema().columns[at].kind, Kind::Date { .. } | Kind::Identifier { .. }) {
+                return None;
+            }
             let places = rows.iter().filter_map(|row| place(encoder, table, at, *row));
             places.fold(None, |span: Option<[f64; 2]>, place| match span {
                 None => Some([place; 2]),
