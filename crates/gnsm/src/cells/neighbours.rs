@@ -11,6 +11,8 @@
 //! it is nearest to. A row under judgement is compared with the leaders, and then with the lists of the nearest ones until
 //! 1,500 rows were met. That may miss a neighbour, but it finds nearer ones than a search among fewer rows would.
 
+#![allow(clippy::needless_range_loop, reason = "loops by index become vector instructions; zipped ones may not")]
+
 use rayon::prelude::*;
 
 use super::column::Column;
@@ -100,6 +102,8 @@ pub(super) struct Search {
     codes: Vec<[u32; TERMS]>,
     /// Half of what each of them costs.
     costs: Vec<[f32; TERMS]>,
+    /// Whether it has all of its categories.
+    is_whole: bool,
     /// The categories that can differ.
     asked: Vec<Asked>,
     /// The lists: the bits of the distance to the leader, and which it is.
@@ -250,7 +254,8 @@ impl References {
 
     /// Takes a row in, and finds how far the leader of each list is.
     fn find_lists(&self, columns: &[Column], codes: &[u32], numbers: &[f32], search: &mut Search) {
-        let Search { row, codes: own, costs, asked, lists } = search;
+        let Search { row, codes: own, costs, is_whole, asked, lists } = search;
+        *is_whole = !codes.contains(&ABSENT);
         row.clear();
         row.extend(numbers.iter().zip(columns).map(|(x, column)| standard(column, *x)));
         own.clear();
@@ -276,7 +281,7 @@ impl References {
     /// Looks for neighbours in the nearest lists.
     #[inline(always)]
     fn search(&self, left_out: Option<usize>, search: &mut Search) -> Nearest {
-        let Search { row, codes, costs, asked, lists } = search;
+        let mut lists = std::mem::take(&mut search.lists);
         let mut nearest = Nearest { squares: [f32::INFINITY; NEIGHBOURS], ..Nearest::default() };
         let mut met = 0;
         for at in 0..lists.len() {
@@ -296,34 +301,38 @@ impl References {
             met += rows.len();
             for (chunk, first) in (self.screen.starts[list]..).zip(rows.clone().step_by(CHUNK)) {
                 let n_rows = (rows.end - first).min(CHUNK);
-                let looked = self.screen.look(chunk, n_rows, row, asked, nearest.squares[NEIGHBOURS - 1]);
+                let farthest = nearest.squares[NEIGHBOURS - 1];
+                let looked = self.screen.look(chunk, n_rows, &search.row, &search.asked, farthest);
                 let mut near = looked.near;
                 while near != 0 {
                     let at = near.trailing_zeros() as usize;
                     near &= near - 1;
-                    let square = self.add_mismatches(looked.squares[at], first + at, codes, costs);
+                    let square = self.add_mismatches(looked.squares[at], first + at, search);
                     self.insert(square, first + at, left_out, &mut nearest);
                 }
             }
         }
+        search.lists = lists;
         nearest
     }
 
     /// Adds what a row's categories cost beside those of the row at a place, column by column.
     #[inline(always)]
-    fn add_mismatches(&self, mut sum: f32, place: usize, codes: &[[u32; TERMS]], costs: &[[f32; TERMS]]) -> f32 {
-        let n_blocks = codes.len();
-        let costs = &costs[..n_blocks];
+    fn add_mismatches(&self, mut sum: f32, place: usize, search: &Search) -> f32 {
+        let n_blocks = search.codes.len();
+        let (codes, costs) = (&search.codes[..n_blocks], &search.costs[..n_blocks]);
         let others = &self.places.codes[place * n_blocks..][..n_blocks];
         let other_costs = &self.places.costs[place * n_blocks..][..n_blocks];
         for block in 0..n_blocks {
-            let mut terms = [0.0; TERMS];
-            for at in 0..TERMS {
-                let is_same = (codes[block][at] == others[block][at]) | (codes[block][at] == ABSENT);
-                terms[at] = if is_same { 0.0 } else { costs[block][at] + other_costs[block][at] };
-            }
-            for at in 0..TERMS {
-                sum += terms[at];
+            let terms = mismatches(&codes[block], &costs[block], &others[block], &other_costs[block]);
+            if search.is_whole {
+                for term in terms {
+                    sum += term;
+                }
+            } else {
+                for (term, code) in terms.iter().zip(&codes[block]) {
+                    sum += if *code == ABSENT { 0.0 } else { *term };
+                }
             }
         }
         sum
@@ -438,6 +447,22 @@ fn add_mismatches(sums: &mut [f32; CHUNK], others: &[u32; CHUNK], costs: &[f32; 
     for at in 0..CHUNK {
         sums[at] += if others[at] == code { 0.0 } else { own + costs[at] };
     }
+}
+
+/// What each category of a block costs where another one stands.
+#[inline(always)]
+fn mismatches(
+    codes: &[u32; TERMS],
+    costs: &[f32; TERMS],
+    others: &[u32; TERMS],
+    other_costs: &[f32; TERMS],
+) -> [f32; TERMS] {
+    let mut terms = [0.0; TERMS];
+    for at in 0..TERMS {
+        let cost = costs[at] + other_costs[at];
+        terms[at] = if codes[at] == others[at] { 0.0 } else { cost };
+    }
+    terms
 }
 
 /// Adds values in blocks, the last one filled up.

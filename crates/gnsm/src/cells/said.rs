@@ -7,6 +7,8 @@
 //! Without the row itself, words change with the slot that the row is in. But all slots have the same words that hold
 //! three rows or more, or that are bins of a number; for these they are computed once.
 
+#![allow(clippy::needless_range_loop, reason = "loops by index become vector instructions; zipped ones may not")]
+
 use super::column::{Column, LeftOut};
 use super::link::Link;
 use super::pool::{lifts_left_out, own_lift};

@@ -5,6 +5,8 @@
 //! distance of the farthest neighbour so far, a row is none, and its distance does not have to be computed. Rows are
 //! looked at in chunks of 32, which are one register of bytes each for codes and costs.
 
+#![allow(clippy::needless_range_loop, reason = "loops by index become vector instructions; zipped ones may not")]
+
 use std::ops::Range;
 
 /// Rows that are looked at together.
@@ -88,6 +90,9 @@ impl Screen {
     #[inline(always)]
     pub fn look(&self, chunk: usize, n: usize, row: &[f32], asked: &[Asked], farthest: f32) -> Looked {
         let mut squares = [0.0; CHUNK];
+        if n < CHUNK {
+            squares[n..].fill(f32::INFINITY);
+        }
         let numbers = &self.numbers[chunk * self.n_numbers..][..self.n_numbers];
         for (number, (x, others)) in row.iter().zip(numbers).enumerate() {
             add_squares(&mut squares, others, *x);
@@ -99,6 +104,9 @@ impl Screen {
         let mut parts = [0; CHUNK];
         if !row.is_empty() {
             set_parts(&mut parts, &squares);
+        }
+        if n < CHUNK {
+            parts[n..].fill(u16::MAX);
         }
         let categories = &self.categories[chunk * self.n_groups..][..self.n_groups];
         for asked in asked.chunks(COLUMNS) {
