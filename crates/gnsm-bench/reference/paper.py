@@ -20,7 +20,7 @@ import sys
 SMALL = ("u2r", "cmc", "solar", "probe")
 ALL = (*SMALL, "bank", "chess")
 BATCH = 512
-# Depth, width, steps, sets, objectives, seeds; the cheap ones first.
+# Depth, width, steps, sets, objectives, seeds; what says most for its time first. runs/paper has the first line without probe.
 PLAN = (
     (3, 128, 3000, SMALL, ("kl", "mse"), 1),
     (6, 256, 1000, SMALL, ("kl",), 1),
