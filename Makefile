@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-paper bench-keel bench-adbench bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks
+.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-paper bench-keel bench-adbench bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks bench-cells-rivals
 
 check: format test test-page lint doc package readme python
 
@@ -140,6 +140,16 @@ bench-baselines: target/venv
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py walks $${GNSM_SHARED:-../shared}/data/tabular
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py components $${GNSM_SHARED:-../shared}/data/tabular/adbench
 	target/venv/bin/python crates/gnsm-bench/reference/rivals.py speed $${GNSM_SHARED:-../shared}/data/tabular
+
+# The cells that are listed in dirty tables, beside Raha and the baselines of its package.
+bench-cells-rivals: target/venv-cells
+	cargo build --release -p gnsm-cli
+	target/venv-cells/bin/python crates/gnsm-bench/reference/cells_rivals.py $${GNSM_SHARED:-../shared}/data/dirty $${CARGO_TARGET_DIR:-target}/release/gnsm
+
+target/venv-cells: crates/gnsm-bench/reference/requirements-cells.txt
+	python3 -m venv target/venv-cells
+	target/venv-cells/bin/pip install --quiet -r crates/gnsm-bench/reference/requirements-cells.txt
+	touch target/venv-cells
 
 # Speed and memory beside PyTorch and pyarrow; `ARGUMENTS="--only step --threads 1"` repeats one figure.
 bench-speed: target/venv-speed
