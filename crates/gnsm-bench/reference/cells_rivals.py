@@ -47,8 +47,8 @@ def rivals(dataset):
     detection, baselines = raha.Detection(), raha.Baselines()
     detection.LABELING_BUDGET = LABELLED
     yield f"Raha, {LABELLED} labelled rows", lambda: detection.run(dataset)
-    yield "metadata-driven, 20 labelled rows", lambda: baselines.run_metadata_driven(dataset, LABELLED)
-    yield "ActiveClean, 20 labelled rows", lambda: baselines.run_activeclean(dataset, LABELLED)
+    yield f"metadata-driven, {LABELLED} labelled rows", lambda: baselines.run_metadata_driven(dataset, LABELLED)
+    yield f"ActiveClean, {LABELLED} labelled rows", lambda: baselines.run_activeclean(dataset, LABELLED)
     yield "dBoost, settings by 1 % of the rows", lambda: baselines.run_dboost(dataset)
     yield "min-k, share by the truth", lambda: baselines.run_min_k(dataset)
     yield "maximum entropy, by the truth", lambda: baselines.run_maximum_entropy(dataset, LABELLED)
