@@ -28,9 +28,14 @@
 //!   the likeliest value's probability if there is one at all, and u the same without the rest of the row. So it is odd
 //!   where the rest of the row tells what should stand there, and not where it tells that nothing does;
 //! - a number: 0 within its range, the middle nine tenths; beyond it −ln of the probability of a number as far out.
+//!
+//! Mistakes come together: who copies a wrong departure copies the wrong arrival with it, and each explains the other. So
+//! reasons ask once more, without the column that speaks loudest for what was seen (`pool.rs`). A category is to blame by
+//! how odd it is, or by a quarter of how odd it is without that column, if that is more; what is expected comes from the
+//! same. The score does not ask this.
 
 use super::Cells;
-use super::column::{MISSING, NOTHING};
+use super::column::{LeftOut, MISSING, NOTHING};
 use super::neighbours::Search;
 use super::pool::Scratch;
 use super::sample::Membership;
@@ -60,6 +65,8 @@ const LARGEST_COUNTS: f64 = 3.0;
 pub(super) const TAIL_STEP: f64 = 1.0 + LARGEST_COUNTS;
 /// How much the two kinds of neighbours count in the largest cell.
 const NEIGHBOURS_COUNT: f64 = 0.25;
+/// How much a cell is to blame that is odd only without the column that speaks loudest for it.
+const WITHOUT_COUNTS: f64 = 0.25;
 
 /// The three figures of a row, from its evidence [cells, kinds] and how odd each cell is: sum, largest and distance.
 pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated: bool) -> [f64; 3] {
@@ -94,8 +101,14 @@ pub(super) struct View<'a> {
     /// [cells].
     differences: Vec<f64>,
     search: Search,
+    /// Whether reasons are asked for.
+    reasons: bool,
+    /// [cells]: how much each is to blame, if reasons are asked for.
+    blame: Vec<f64>,
     /// The probabilities of the cell that was asked about last.
     scratch: Scratch,
+    /// Room for others.
+    kept: Vec<f32>,
 }
 
 /// What is known of one cell, beside the probabilities of its slots.
@@ -119,8 +132,16 @@ impl<'a> View<'a> {
             odd: vec![0.0; n_cells],
             differences: vec![0.0; n_cells],
             search: Search::default(),
+            reasons: false,
+            blame: vec![0.0; n_cells],
             scratch: Scratch::default(),
+            kept: Vec::new(),
         }
+    }
+
+    /// One that also says how much each cell is to blame.
+    pub fn for_reasons(cells: &'a Cells) -> Self {
+        Self { reasons: true, ..Self::new(cells) }
     }
 
     /// Takes a row in.
@@ -145,6 +166,7 @@ impl<'a> View<'a> {
         let scale = references.differences(columns, codes, numbers, &nearest, &mut self.differences);
         self.evidence.fill(f32::NAN);
         self.odd.fill(0.0);
+        self.blame.fill(0.0);
         for (cell, column) in columns.iter().enumerate() {
             if self.slots[cell] == NOTHING {
                 continue;
@@ -161,6 +183,9 @@ impl<'a> View<'a> {
             }
             self.evidence[cell * KINDS..][..KINDS].copy_from_slice(&evidence.map(|value| value as f32));
             self.odd[cell] = self.how_odd(cell, given);
+            if self.reasons {
+                self.blame[cell] = self.doubt(cell, given, self.odd[cell]);
+            }
         }
     }
 
@@ -172,6 +197,11 @@ impl<'a> View<'a> {
     /// How odd each cell is.
     pub fn odd(&self) -> &[f64] {
         &self.odd
+    }
+
+    /// How much each cell is to blame.
+    pub fn blame(&self) -> &[f64] {
+        &self.blame
     }
 
     /// The score of the row that was looked at.
@@ -187,6 +217,9 @@ impl<'a> View<'a> {
     /// was seen.
     pub fn categories(&mut self, cell: usize, probabilities: &mut [f32]) -> f32 {
         let given = self.ask(cell);
+        if self.slots[cell] != NOTHING {
+            self.doubt(cell, given, self.how_odd(cell, given));
+        }
         let column = &self.cells.columns[cell];
         // Of what is missing, what should stand there is asked.
         let missing = if given.slot == MISSING { 0.0 } else { given.missing };
@@ -222,11 +255,35 @@ impl<'a> View<'a> {
         let (column, target) = (&self.cells.columns[cell], &self.cells.targets[cell]);
         let slot = self.slots[cell];
         let counted = self.membership.counted && slot != NOTHING;
-        let own =
-            (counted && (slot as usize) < column.n_slots()).then(|| (slot as usize, column.leave_out(slot as usize)));
+        let own = self.own(cell);
         target.fill(column, &self.slots, own, &mut self.scratch);
         let missing = target.missing(column, &self.slots, cell, counted);
         Given { missing, slot: own.map_or(slot, |(_, left_out)| left_out.slot as u16) }
+    }
+
+    /// How much a cell is to blame that is so odd; leaves the probabilities that say so.
+    fn doubt(&mut self, cell: usize, given: Given, odd: f64) -> f64 {
+        let Cells { layout, columns, targets, .. } = self.cells;
+        let (column, slot) = (&columns[cell], given.slot as usize);
+        if column.bins.is_some() || slot >= column.n_slots() {
+            return odd;
+        }
+        let own = self.own(cell);
+        self.kept.clone_from(&self.scratch.mixed);
+        if targets[cell].silence_loudest(layout, column, &self.slots, slot, own, &mut self.scratch) {
+            let without = WITHOUT_COUNTS * self.how_odd(cell, given);
+            if without > odd {
+                return without;
+            }
+            self.scratch.mixed.clone_from(&self.kept);
+        }
+        odd
+    }
+
+    /// The slot of a cell that is counted, and the probabilities without it.
+    fn own(&self, cell: usize) -> Option<(usize, LeftOut)> {
+        let (column, slot) = (&self.cells.columns[cell], self.slots[cell] as usize);
+        (self.membership.counted && slot < column.n_slots()).then(|| (slot, column.leave_out(slot)))
     }
 
     /// The probability of what was seen.

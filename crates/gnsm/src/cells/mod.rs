@@ -8,8 +8,8 @@
 //! cells of its column have as much (`tail.rs`). The score comes from the sum over cells and kinds, and from the largest
 //! cell where that one stands out (`evidence.rs`).
 //!
-//! The parts share the score out in proportion to how odd each cell is by the same probabilities; a cell that holds
-//! what was expected has none, and where all cells do, the whole score is the base.
+//! The parts share the score out in proportion to how much each cell is to blame by the same probabilities; a cell that
+//! holds what was expected has none, and where all cells do, the whole score is the base.
 //!
 //! - A missing number says nothing; its absence is a category of its group. A missing category has a probability of its
 //!   own, and says nothing about other cells.
@@ -116,10 +116,10 @@ impl Cells {
         let n_cells = self.layout.n_cells();
         let split = map_rows(
             rows,
-            || View::new(self),
+            || View::for_reasons(self),
             |view, codes, numbers| {
                 view.look(codes, numbers, self.membership(codes, numbers, left_out));
-                let mut parts = view.odd().to_vec();
+                let mut parts = view.blame().to_vec();
                 let (score, total) = (view.score(), parts.iter().sum::<f64>());
                 if total > 0.0 {
                     parts.iter_mut().for_each(|part| *part *= score / total);

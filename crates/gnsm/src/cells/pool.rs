@@ -8,13 +8,18 @@
 //!
 //! A context that is missing or was never seen is silent. With the row itself left out, its own pair counts one less,
 //! and P is that of the other rows. Whether a value is missing at all is pooled in the same way, with the same weights.
+//! Without one column the pool is the same product without that column's words.
 
 use std::sync::OnceLock;
 
 use super::column::{Column, LeftOut, MISSING};
 use super::link::Link;
 use super::said::{Blocks, Said, blocks};
+use crate::columns::Layout;
 use crate::math::{exp, ln, simd, sum_by};
+
+/// What is left of the pool below which it is too little to tell its values apart.
+const LEAST_TOTAL: f32 = 1e-30;
 
 /// What the other columns say about one.
 #[derive(Debug, Clone)]
@@ -173,6 +178,68 @@ impl Target {
             own_sum += link.weight * own_lift(link, u, own, left_out);
         }
         sums[own] = own_sum as f32;
+    }
+
+    /// Takes the words of the column that speaks loudest for the row's own value out of the probabilities that
+    /// [`Self::fill`] has left: it has the largest β·ln(P(v | u)/P(v)), summed over its contexts, which are a family
+    /// (`Layout::family`). Returns whether one speaks for the value at all, and something is left without it.
+    pub fn silence_loudest(
+        &self,
+        layout: &Layout,
+        column: &Column,
+        row: &[u16],
+        value: usize,
+        own: Option<(usize, LeftOut)>,
+        scratch: &mut Scratch,
+    ) -> bool {
+        let Scratch { prior, pool, mixed, terms, .. } = scratch;
+        let context = |link: &Link| Some(row[link.context] as usize).filter(|u| u + 1 < link.starts.len());
+        let lift = |link: &Link, u: usize| match own {
+            Some((own, left_out)) => own_lift(link, u, own, &left_out),
+            None => (f64::from(link.count_of(u, value)) / (link.prior_rows * f64::from(column.prior[value]))).ln_1p(),
+        };
+        let word = |link: &Link| {
+            let u = context(link)?;
+            let rows = link.counts[link.pairs(u)].iter().map(|count| f64::from(*count)).sum::<f64>();
+            let others = rows - f64::from(u8::from(own.is_some()));
+            Some(link.weight * (lift(link, u) - (others / link.prior_rows).ln_1p()))
+        };
+        terms.clear();
+        terms.extend(self.links.iter().map(|link| word(link).unwrap_or(0.0) as f32));
+        let family = |link: &Link| layout.family(link.context);
+        let mut loudest = (0.0, None);
+        for link in &self.links {
+            let of_family = self.links.iter().zip(terms.iter()).filter(|(other, _)| family(other) == family(link));
+            let sum = of_family.map(|(_, word)| word).sum::<f32>();
+            loudest = if sum > loudest.0 { (sum, Some(family(link))) } else { loudest };
+        }
+        let Some(loudest) = loudest.1 else { return false };
+        let none = LeftOut { slot: column.n_slots(), own: 0.0, new: 0.0, others: 1.0 };
+        let left_out = own.map_or(none, |(_, left_out)| left_out);
+        for link in self.links.iter().filter(|link| family(link) == loudest) {
+            let Some(u) = context(link) else { continue };
+            let (pairs, weight) = (link.pairs(u), link.weight as f32);
+            lifts_left_out(&link.lifts[pairs.clone()], &left_out, terms);
+            simd(
+                #[inline(always)]
+                || terms.iter_mut().for_each(|term| *term = exp(-weight * *term)),
+            );
+            for (slot, factor) in link.slots[pairs].iter().map(|slot| *slot as usize).zip(terms.iter()) {
+                pool[slot] *= match own {
+                    Some((own, _)) if own == slot => (-link.weight * lift(link, u)).exp() as f32,
+                    _ => *factor,
+                };
+            }
+        }
+        let (total, share) = (sum_by(pool, |value| value), self.share as f32);
+        if total < LEAST_TOTAL {
+            return false;
+        }
+        for ((mixed, pool), prior) in mixed.iter_mut().zip(pool.iter_mut()).zip(prior.iter()) {
+            *pool /= total;
+            *mixed = (1.0 - share) * prior + share * *pool;
+        }
+        true
     }
 
     /// The probability that the value is missing; with the row itself left out if it is said to be counted.

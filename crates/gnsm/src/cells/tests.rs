@@ -36,8 +36,9 @@ fn slot(cells: &Cells, rows: &Encoded, row: usize, cell: usize) -> u16 {
     }
 }
 
-/// The probabilities of a cell's slots and of a missing value, from formulas and loops over all other rows.
-fn slow(cells: &Cells, rows: &Encoded, row: usize, cell: usize) -> (Vec<f64>, f64) {
+/// The probabilities of a cell's slots and of a missing value, from formulas and loops over all other rows; and what each
+/// link says for the value that was seen.
+fn slow(cells: &Cells, rows: &Encoded, row: usize, cell: usize, silent: Option<u32>) -> (Vec<f64>, f64, Vec<f64>) {
     let (column, target) = (&cells.columns[cell], &cells.targets[cell]);
     let others: Vec<usize> = (0..rows.n_rows()).filter(|other| *other != row).collect();
     let k = column.n_slots();
@@ -55,9 +56,10 @@ fn slow(cells: &Cells, rows: &Encoded, row: usize, cell: usize) -> (Vec<f64>, f6
     let missing = |row: usize| slot(cells, rows, row, cell) == MISSING;
     let share = (others.iter().filter(|other| missing(**other)).count() as f64 + 0.5) / (others.len() as f64 + 1.0);
     let mut odds = [share, 1.0 - share];
-    for link in &target.links {
+    let mut words = vec![0.0; target.links.len()];
+    for (link, word) in target.links.iter().zip(&mut words) {
         let u = slot(cells, rows, row, link.context);
-        if u as usize >= cells.columns[link.context].n_slots() {
+        if u as usize >= cells.columns[link.context].n_slots() || silent == cells.layout.family(link.context) {
             continue;
         }
         let same: Vec<usize> =
@@ -65,6 +67,10 @@ fn slow(cells: &Cells, rows: &Encoded, row: usize, cell: usize) -> (Vec<f64>, f6
         for (v, p) in pool.iter_mut().enumerate().filter(|(v, _)| prior[*v] > 0.0) {
             let together = same.iter().filter(|other| own(**other) == v).count() as f64;
             *p *= (together / prior[v] + link.prior_rows).powf(link.weight);
+            if v == own(row) {
+                let present = same.iter().filter(|other| own(**other) < k).count() as f64;
+                *word = link.weight * ((together / prior[v] + link.prior_rows) / (present + link.prior_rows)).ln();
+            }
         }
         let missed = same.iter().filter(|other| missing(**other)).count() as f64;
         let present = same.iter().filter(|other| own(**other) < k).count() as f64;
@@ -73,7 +79,7 @@ fn slow(cells: &Cells, rows: &Encoded, row: usize, cell: usize) -> (Vec<f64>, f6
     }
     let total: f64 = pool.iter().sum();
     let mixed = prior.iter().zip(pool).map(|(prior, pool)| (1.0 - target.share) * prior + target.share * pool / total);
-    (mixed.collect(), if column.missing.is_some() { odds[0] / (odds[0] + odds[1]) } else { 0.0 })
+    (mixed.collect(), if column.missing.is_some() { odds[0] / (odds[0] + odds[1]) } else { 0.0 }, words)
 }
 
 /// Every count with the row left out is what counting the other rows gives.
@@ -90,7 +96,7 @@ fn leaving_a_row_out_is_counting_without_it() -> Result<()> {
             let own = slots[cell] as usize;
             let left_out = (own < column.n_slots()).then(|| (own, column.leave_out(own)));
             target.fill(column, &slots, left_out, &mut scratch);
-            let (expected, missing) = slow(&cells, &rows, row, cell);
+            let (expected, missing, _) = slow(&cells, &rows, row, cell, None);
             for (p, expected) in scratch.mixed.iter().zip(&expected) {
                 assert!((f64::from(*p) - expected).abs() < 2e-5, "row {row}, cell {cell}: {p} and {expected}");
             }
@@ -99,6 +105,65 @@ fn leaving_a_row_out_is_counting_without_it() -> Result<()> {
             let found = target.missing(column, &slots, cell, true);
             assert!((found - missing).abs() < 1e-9, "row {row}, cell {cell}: {found} and {missing}");
         }
+    }
+    Ok(())
+}
+
+/// Without the words of the loudest column the pool is what counting without that column gives.
+#[test]
+fn the_loudest_column_can_be_silenced() -> Result<()> {
+    let (layout, rows) = mixed(150);
+    let layout = layout.with_families(vec![Some(0), Some(1), Some(0), Some(2), Some(1)]);
+    let cells = fit::fit(&layout, &rows)?;
+    let mut scratch = pool::Scratch::default();
+    let mut n_silenced = [0; 3];
+    for row in 0..rows.n_rows() {
+        let slots: Vec<u16> = (0..layout.n_cells()).map(|cell| slot(&cells, &rows, row, cell)).collect();
+        for cell in (2..5).filter(|cell| (slots[*cell] as usize) < cells.columns[*cell].n_slots()) {
+            let (column, target) = (&cells.columns[cell], &cells.targets[cell]);
+            let own = slots[cell] as usize;
+            let left_out = Some((own, column.leave_out(own)));
+            let (_, _, words) = slow(&cells, &rows, row, cell, None);
+            let word = |family: u32| {
+                let links = target.links.iter().zip(&words);
+                let of_family = links.filter(|(link, _)| layout.family(link.context) == Some(family));
+                of_family.map(|(_, word)| *word).sum::<f64>()
+            };
+            let loudest = (0..3).fold(0, |best, family| if word(family) > word(best) { family } else { best });
+            target.fill(column, &slots, left_out, &mut scratch);
+            let found = target.silence_loudest(&layout, column, &slots, own, left_out, &mut scratch);
+            assert_eq!(found, word(loudest) > 0.0, "row {row}, cell {cell}");
+            let silent = found.then_some(loudest);
+            n_silenced[loudest as usize] += usize::from(found);
+            let (expected, ..) = slow(&cells, &rows, row, cell, silent);
+            for (p, expected) in scratch.mixed.iter().zip(&expected) {
+                assert!((f64::from(*p) - expected).abs() < 2e-5, "row {row}, cell {cell}: {p} and {expected}");
+            }
+        }
+    }
+    assert!(n_silenced.iter().filter(|n| **n > 10).count() > 1, "{n_silenced:?}");
+    Ok(())
+}
+
+/// Three of twelve sources copy a wrong departure with a wrong arrival, so that each tells the other. The nine tell better.
+#[test]
+fn mistakes_that_come_together_are_to_blame() -> Result<()> {
+    let layout = Layout::new(0, vec![20, 40, 20]);
+    let row = |i: u32| {
+        let (flight, source) = (i % 20, i / 20);
+        if source < 9 { [flight, flight, flight % 10] } else { [flight, 20 + flight, 10 + flight % 10] }
+    };
+    let rows = Encoded::new(240, (0..240).flat_map(row).collect(), Vec::new());
+    let cells = fit::fit(&layout, &rows)?;
+    let (split, asked) = (cells.split_rows(&rows, true), vec![true; 3 * 240]);
+    let expected = cells.expected_in(&rows, &asked, true);
+    for row in 180..240 {
+        let flight = rows.codes(row)[0] as usize;
+        let parts = split.parts(row);
+        assert!(parts[1] > parts[0] && parts[2] > parts[0], "row {row}: {parts:?}");
+        let departure = &expected.probabilities[row * layout.width()..][layout.group(1)];
+        assert!(departure.iter().all(|p| *p <= departure[flight]), "row {row}: {departure:?}");
+        assert_eq!(expected.seen[3 * row + 1], departure[20 + flight]);
     }
     Ok(())
 }

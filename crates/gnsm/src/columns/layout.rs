@@ -97,8 +97,12 @@ impl Layout {
     /// Whether two cells may tell something about each other. Those of one family say the same thing twice, and one that
     /// stands alone tells nothing.
     pub fn may_tell(&self, one: usize, other: usize) -> bool {
-        let family = |cell: usize| self.families.get(cell).copied().unwrap_or(Some(cell as u32));
-        matches!((family(one), family(other)), (Some(one), Some(other)) if one != other)
+        matches!((self.family(one), self.family(other)), (Some(one), Some(other)) if one != other)
+    }
+
+    /// The family of a cell, if it is of one.
+    pub(crate) fn family(&self, cell: usize) -> Option<u32> {
+        self.families.get(cell).copied().unwrap_or(Some(cell as u32))
     }
 
     /// The code of a group that means "missing".
