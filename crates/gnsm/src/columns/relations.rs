@@ -78,10 +78,8 @@ pub struct Relation {
     /// Whether training rows broke it.
     pub broken: bool,
     /// What a multiple is multiplied with; one over the seconds of the unit of a time.
-    #[serde(default)]
     pub factor: f64,
     /// How far from the result the number may be, beside its own rounding: what the rounding of the others leaves open.
-    #[serde(default)]
     pub slack: f64,
 }
 

@@ -133,7 +133,6 @@ pub enum Kind {
         /// The shapes of its values, where a new value alone says little; sorted.
         shapes: Vec<String>,
         /// What its codes begin with, where that is one of a few; the most common first.
-        #[serde(default)]
         leads: Vec<String>,
     },
     /// A number.
@@ -147,7 +146,6 @@ pub enum Kind {
         /// Whether training rows had something there that is not a number.
         stray: bool,
         /// The currencies and other marks beside its digits; the most common first, none where no cell has one.
-        #[serde(default)]
         marks: Vec<String>,
     },
     /// A date, a time, or both.
@@ -161,7 +159,6 @@ pub enum Kind {
         /// The scale of the date itself, where it is scored.
         scale: Option<Scale>,
         /// Whether how long ago it was is scored instead of the date: tomorrow's newborn is born tomorrow.
-        #[serde(default)]
         by_age: bool,
         /// Times of day that repeat, as written and sorted: each is a category.
         times: Vec<String>,
@@ -181,13 +178,10 @@ pub enum Kind {
         /// Whether training rows had a value twice.
         repeats: bool,
         /// Whether values repeat as often as they would by chance, so that a repeated one tells nothing.
-        #[serde(default)]
         by_chance: bool,
         /// The place of the most common shape: it stands for a missing key.
-        #[serde(default)]
         usual: u32,
         /// What its values begin with, where that is one of a few; the most common first.
-        #[serde(default)]
         leads: Vec<String>,
     },
     /// Free text, of which only the length is looked at.
