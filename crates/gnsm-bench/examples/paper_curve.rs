@@ -67,10 +67,13 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
             Some((_, weights)) if state.since_best > 0 => measure(&config, weights, state, seed, &split)?,
             _ => last.clone(),
         };
-        let with_name = |name, lines: &[String]| -> String {
-            lines.iter().map(|line| format!("{run},{step},{name},{line},{seconds:.2}\n")).collect()
-        };
-        add(out, &(with_name("best", &best) + &with_name("last", &last)))?;
+        let mut text = String::new();
+        for (name, lines) in [("best", &best), ("last", &last)] {
+            for line in lines {
+                text += &format!("{run},{step},{name},{line},{seconds:.2}\n");
+            }
+        }
+        add(out, &text)?;
         start = Instant::now();
         Ok(())
     };

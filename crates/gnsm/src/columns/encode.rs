@@ -304,13 +304,6 @@ impl Encoder {
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &of(&text)))
             }
             (Aspect::Key, Parsed::Keys(repeated, _)) if repeated[row] => feature.other,
-            (Aspect::Key, Parsed::Keys(_, values)) => {
-                if values.text(row).is_some() {
-                    0
-                } else {
-                    feature.missing
-                }
-            }
             (Aspect::Lead, Parsed::Words(values) | Parsed::Named { values, .. } | Parsed::Keys(_, values)) => {
                 values.text(row).map_or(feature.usual, |text| self.code_of(feature, self.lead(feature, &text)))
             }
@@ -318,12 +311,8 @@ impl Encoder {
                 Cell::Value(_) => values.text(row).map_or(feature.usual, |text| self.code_of(feature, &mark(&text))),
                 Cell::Missing | Cell::Stray => feature.usual,
             },
-            (Aspect::Length, Parsed::Words(values)) => {
-                if values.text(row).is_some() {
-                    0
-                } else {
-                    feature.missing
-                }
+            (Aspect::Key, Parsed::Keys(_, values)) | (Aspect::Length, Parsed::Words(values)) => {
+                if values.text(row).is_some() { 0 } else { feature.missing }
             }
             (Aspect::Number, Parsed::Numbers(cells, _)) => feature.presence(&cells[row]),
             (Aspect::Position, Parsed::Moments(moments, _)) => match &moments[row] {

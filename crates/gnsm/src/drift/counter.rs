@@ -85,10 +85,11 @@ impl Counts {
             .iter()
             .map(|feature| (feature, layout.group(feature.group).start - layout.n_numbers()))
             .collect();
+        let is_there = |column: usize, row: usize| present[column][row];
         for row in 0..encoded.n_rows() {
             let (codes, numbers) = (encoded.codes(row), encoded.numbers(row));
             for (feature, start) in &features {
-                let there = present[feature.column][row];
+                let there = is_there(feature.column, row);
                 match codes[feature.group] {
                     UNSEEN => self.unseen[feature.group][usize::from(!there)] += 1,
                     code => self.codes[start + code as usize] += 1,
