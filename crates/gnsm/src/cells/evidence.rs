@@ -7,12 +7,13 @@
 //! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
 //! column is missing that usually tells it, say. So T given the rest is at most ln 20 + 4·odd (see below).
 //!
-//! A row has three figures. The *sum* of all T finds rows in which many cells are a little odd. The *distance* to the nearest
-//! rows, the plain sum of what *near* says, counts each column by how much it varies. Neither can find one wrong cell
-//! among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the most
-//! evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out rows. The
-//! score is the mean of the nats of sum and distance, and three times what those of the largest have above ln 30: one row
-//! in thirty.
+//! A row has four figures. The *sum* of all T finds rows in which many cells are a little odd. The *distance* to the nearest
+//! rows, the plain sum of what *near* says, counts each column by how much it varies. Categories have no distances to
+//! speak of, so for them there is the *whole*: −ln of the probability of the row (`classes.rs`). None of these can find
+//! one wrong cell among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one
+//! with the most evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out
+//! rows. Where a share c of the columns are categories, the score is half of the nats of the sum, half of
+//! (1 − c)·distance + c·whole, and three times what those of the largest have above ln 30: one row in thirty.
 //!
 //! So it is known how fast scores become rare. The share of usual rows that have x nats in a figure falls with e^−x. In the
 //! worst case the same rows lead in all figures. Then a score grows by 1 + 3 while their share falls by e
@@ -35,6 +36,7 @@
 //! same. The score does not ask this.
 
 use super::Cells;
+use super::classes::ClassScratch;
 use super::column::{LeftOut, MISSING, NOTHING};
 use super::neighbours::Search;
 use super::pool::Scratch;
@@ -68,10 +70,25 @@ const NEIGHBOURS_COUNT: f64 = 0.25;
 /// How much a cell is to blame that is odd only without the column that speaks loudest for it.
 const WITHOUT_COUNTS: f64 = 0.25;
 
-/// The three figures of a row, from its evidence [cells, kinds] and how odd each cell is: sum, largest and distance.
-pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated: bool) -> [f64; 3] {
+/// What a row is judged by, before tails.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Evidence {
+    /// [cells, kinds]; NaN where there is none.
+    pub kinds: Vec<f32>,
+    /// [cells]: how odd each is.
+    pub odd: Vec<f64>,
+    /// −ln of the probability of the whole row.
+    pub whole: f64,
+}
+
+/// Figures of a row.
+pub(super) const FIGURES: usize = 4;
+
+/// The figures of a row: sum, largest, distance and whole.
+pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> [f64; FIGURES] {
+    let Evidence { kinds, odd, whole } = evidence;
     let (mut sum, mut largest, mut distance) = (0.0, 0.0f64, 0.0);
-    for ((evidence, tails), odd) in evidence.chunks_exact(KINDS).zip(tails.chunks_exact(KINDS)).zip(odd) {
+    for ((evidence, tails), odd) in kinds.chunks_exact(KINDS).zip(tails.chunks_exact(KINDS)).zip(odd) {
         let mut nats = [0.0; KINDS];
         for ((nats, evidence), tail) in nats.iter_mut().zip(evidence).zip(tails) {
             *nats = tail.nats(f64::from(*evidence), calibrated);
@@ -83,7 +100,7 @@ pub(super) fn figures(evidence: &[f32], odd: &[f64], tails: &[Tail], calibrated:
             largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));
         }
     }
-    [sum, largest, distance]
+    [sum, largest, distance, *whole]
 }
 
 /// A row, and room for all that is computed of it.
@@ -94,13 +111,11 @@ pub(super) struct View<'a> {
     /// [cells].
     numbers: Vec<f32>,
     membership: Membership,
-    /// [cells, kinds]; NaN where there is none.
-    evidence: Vec<f32>,
-    /// [cells]: how odd each is.
-    odd: Vec<f64>,
+    evidence: Evidence,
     /// [cells].
     differences: Vec<f64>,
     search: Search,
+    classes: ClassScratch,
     /// Whether reasons are asked for.
     reasons: bool,
     /// [cells]: how much each is to blame, if reasons are asked for.
@@ -128,10 +143,10 @@ impl<'a> View<'a> {
             slots: vec![NOTHING; n_cells],
             numbers: vec![f32::NAN; n_cells],
             membership: Membership::default(),
-            evidence: vec![f32::NAN; n_cells * KINDS],
-            odd: vec![0.0; n_cells],
+            evidence: Evidence { kinds: vec![f32::NAN; n_cells * KINDS], odd: vec![0.0; n_cells], whole: 0.0 },
             differences: vec![0.0; n_cells],
             search: Search::default(),
+            classes: ClassScratch::default(),
             reasons: false,
             blame: vec![0.0; n_cells],
             scratch: Scratch::default(),
@@ -164,8 +179,8 @@ impl<'a> View<'a> {
         let hash = membership.references.then(|| super::sample::hash_row(codes, numbers));
         let nearest = references.nearest(columns, codes, numbers, hash, &mut self.search);
         let scale = references.differences(columns, codes, numbers, &nearest, &mut self.differences);
-        self.evidence.fill(f32::NAN);
-        self.odd.fill(0.0);
+        self.evidence.kinds.fill(f32::NAN);
+        self.evidence.odd.fill(0.0);
         self.blame.fill(0.0);
         for (cell, column) in columns.iter().enumerate() {
             if self.slots[cell] == NOTHING {
@@ -181,22 +196,18 @@ impl<'a> View<'a> {
                 let missing = column.missing.map_or(0.0, |_| column.missing_share(own));
                 evidence[ALONE] = self.surprise(cell, given, &self.scratch.prior, missing);
             }
-            self.evidence[cell * KINDS..][..KINDS].copy_from_slice(&evidence.map(|value| value as f32));
-            self.odd[cell] = self.how_odd(cell, given);
+            self.evidence.kinds[cell * KINDS..][..KINDS].copy_from_slice(&evidence.map(|value| value as f32));
+            self.evidence.odd[cell] = self.how_odd(cell, given);
             if self.reasons {
-                self.blame[cell] = self.doubt(cell, given, self.odd[cell]);
+                self.blame[cell] = self.doubt(cell, given, self.evidence.odd[cell]);
             }
         }
+        self.evidence.whole = self.whole();
     }
 
     /// The evidence that was gathered.
-    pub fn evidence(&self) -> &[f32] {
+    pub fn evidence(&self) -> &Evidence {
         &self.evidence
-    }
-
-    /// How odd each cell is.
-    pub fn odd(&self) -> &[f64] {
-        &self.odd
     }
 
     /// How much each cell is to blame.
@@ -206,11 +217,12 @@ impl<'a> View<'a> {
 
     /// The score of the row that was looked at.
     pub fn score(&self) -> f64 {
-        let [sum, largest, distance] =
-            figures(&self.evidence, &self.odd, &self.cells.tails, self.membership.calibrated);
-        let [of_sum, of_largest, of_distance] = &self.cells.row_tails;
-        let of_all = f64::midpoint(of_sum.nats(sum), of_distance.nats(distance));
-        of_all + LARGEST_COUNTS * (of_largest.nats(largest) - ONE_IN_THIRTY).max(0.0)
+        let figures = figures(&self.evidence, &self.cells.tails, self.membership.calibrated);
+        let [sum, largest, distance, whole] =
+            std::array::from_fn(|which| self.cells.row_tails[which].nats(figures[which]));
+        let categories = self.cells.categories;
+        let of_all = f64::midpoint(sum, (1.0 - categories) * distance + categories * whole);
+        of_all + LARGEST_COUNTS * (largest - ONE_IN_THIRTY).max(0.0)
     }
 
     /// The probabilities of a group's categories, each that of one category where several share a place, and of what
@@ -259,6 +271,25 @@ impl<'a> View<'a> {
         target.fill(column, &self.slots, own, &mut self.scratch);
         let missing = target.missing(column, &self.slots, cell, counted);
         Given { missing, slot: own.map_or(slot, |(_, left_out)| left_out.slot as u16) }
+    }
+
+    /// −ln of the probability of the whole row, as a density in its numbers.
+    fn whole(&mut self) -> f64 {
+        let Cells { classes, columns, .. } = self.cells;
+        let mut classes_of = std::mem::take(&mut self.classes);
+        let own = |cell: usize| self.own(cell).map(|(_, left_out)| left_out);
+        let mut whole = classes.surprise(&self.slots, self.membership.references, own, &mut classes_of);
+        self.classes = classes_of;
+        for (cell, column) in columns.iter().enumerate() {
+            let slot = self.slots[cell] as usize;
+            match &column.bins {
+                Some(bins) if slot < bins.len() => {
+                    whole += bins.ln_width(slot) + bins.beyond(self.numbers[cell], self.membership.counted);
+                }
+                _ => whole += column.members.get(slot).map_or(0.0, |members| f64::from(*members).ln()),
+            }
+        }
+        whole
     }
 
     /// How much a cell is to blame that is so odd; leaves the probabilities that say so.

@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::Cells;
 use super::bins::{Bins, tame};
+use super::classes::{Classes, share_of_categories};
 use super::column::{Column, LeftOut, MOST_SLOTS, NOTHING};
-use super::evidence::{KINDS, ONE_IN_TWENTY, View, figures};
+use super::evidence::{Evidence, FIGURES, KINDS, ONE_IN_TWENTY, View, figures};
 use super::link::Link;
 use super::neighbours::References;
 use super::pool::{Scratch, Target};
@@ -41,9 +42,10 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     let learner = Learner { layout, columns: &columns, slots: &slots, sample: &sample };
     let targets = (0..columns.len()).into_par_iter().map(|cell| learner.target(cell)).collect();
     let references = References::learn(layout, &columns, &sample);
+    let (classes, categories) = (Classes::learn(&columns, &slots, &sample), share_of_categories(&columns));
     let tails = vec![Tail::default(); layout.n_cells() * KINDS];
     let (layout, limits, row_tails) = (layout.clone(), sample.limits, Default::default());
-    let mut cells = Cells { layout, limits, columns, targets, references, tails, row_tails };
+    let mut cells = Cells { layout, limits, columns, targets, references, classes, categories, tails, row_tails };
     (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
     Ok(cells)
 }
@@ -192,16 +194,16 @@ impl Learner<'_> {
 
 /// The tails of all kinds of evidence in all cells and of the rows' figures, each row of the sample judged without
 /// itself.
-fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; 3]) {
+fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; FIGURES]) {
     let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
     let rows = sample.rows.select(&chosen);
     let own = Membership { counted: true, calibrated: true, references: true };
-    let judged: Vec<(Vec<f32>, Vec<f64>)> = super::map_rows(
+    let judged: Vec<Evidence> = super::map_rows(
         &rows,
         || View::new(cells),
         |view, codes, numbers| {
             view.look(codes, numbers, own);
-            (view.evidence().to_vec(), view.odd().to_vec())
+            view.evidence().clone()
         },
     );
     let copies = || sample.calibrated.iter().map(|(_, copies)| *copies);
@@ -210,7 +212,7 @@ fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; 3]) {
     // other two. So tails are learned once from all rows, and once more without those that are so odd that one table in
     // twenty has such a row by chance.
     let all = learn_tails(cells, &judged, copies());
-    let is_usual = |(figures, _): &([f64; 3], u32)| {
+    let is_usual = |(figures, _): &([f64; FIGURES], u32)| {
         figures.iter().zip(&all.of_rows).all(|(figure, tail)| tail.nats(*figure) <= n.ln() + ONE_IN_TWENTY)
     };
     let usual: Vec<bool> = all.figures.iter().map(is_usual).collect();
@@ -221,26 +223,23 @@ fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; 3]) {
 
 struct Learned {
     of_cells: Vec<Tail>,
-    of_rows: [RowTail; 3],
+    of_rows: [RowTail; FIGURES],
     /// The figures of each row, and how often it counts.
-    figures: Vec<([f64; 3], u32)>,
+    figures: Vec<([f64; FIGURES], u32)>,
 }
 
-/// The tails from the evidence in each row and how odd its cells are; rows that count 0 times take no part.
-fn learn_tails(cells: &Cells, judged: &[(Vec<f32>, Vec<f64>)], copies: impl Iterator<Item = u32>) -> Learned {
+/// The tails from the evidence in each row; rows that count 0 times take no part.
+fn learn_tails(cells: &Cells, judged: &[Evidence], copies: impl Iterator<Item = u32>) -> Learned {
     let copies: Vec<u32> = copies.collect();
     let tail = |kind: usize| {
-        let cells = judged.iter().zip(&copies).map(|((evidence, _), copies)| (f64::from(evidence[kind]), *copies));
+        let cells = judged.iter().zip(&copies).map(|(evidence, copies)| (f64::from(evidence.kinds[kind]), *copies));
         Tail::learn(cells.filter(|(evidence, copies)| !evidence.is_nan() && *copies > 0).collect())
     };
     let tails: Vec<Tail> = (0..cells.tails.len()).into_par_iter().map(tail).collect();
-    let figures: Vec<([f64; 3], u32)> = judged
-        .iter()
-        .zip(&copies)
-        .map(|((evidence, odd), copies)| (figures(evidence, odd, &tails, true), *copies))
-        .collect();
+    let figures: Vec<([f64; FIGURES], u32)> =
+        judged.iter().zip(&copies).map(|(evidence, copies)| (figures(evidence, &tails, true), *copies)).collect();
     let of_usual =
         |which: usize| figures.iter().filter(|(_, n)| *n > 0).map(move |(own, n)| (own[which], *n)).collect();
-    let of_rows = [0, 1, 2].map(|which| RowTail::learn(of_usual(which)));
+    let of_rows = std::array::from_fn(|which| RowTail::learn(of_usual(which)));
     Learned { of_cells: tails, of_rows, figures }
 }

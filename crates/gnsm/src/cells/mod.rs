@@ -5,8 +5,8 @@
 //! `column.rs`). How often values of two columns occur together (`link.rs`) is pooled into the probability of each
 //! value a cell could have, given the rest of the row (`pool.rs`), with weights that predict held-out cells best
 //! (`weights.rs`). Neighbours speak in cells too (`neighbours.rs`). Each kind of evidence counts by how few held-out
-//! cells of its column have as much (`tail.rs`). The score comes from the sum over cells and kinds, and from the largest
-//! cell where that one stands out (`evidence.rs`).
+//! cells of its column have as much (`tail.rs`). The score comes from the sum over cells and kinds, from how likely the
+//! row is as a whole (`classes.rs`), and from the largest cell where that one stands out (`evidence.rs`).
 //!
 //! The parts share the score out in proportion to how much each cell is to blame by the same probabilities; a cell that
 //! holds what was expected has none, and where all cells do, the whole score is the base.
@@ -30,6 +30,7 @@
 //! and for each number its bins and its extremes.
 
 mod bins;
+mod classes;
 mod column;
 mod draw;
 mod evidence;
@@ -46,8 +47,9 @@ mod weights;
 
 use rayon::prelude::*;
 
+use classes::Classes;
 use column::Column;
-use evidence::View;
+use evidence::{FIGURES, View};
 use neighbours::References;
 use pool::Target;
 use sample::{Limits, Membership, hash_row};
@@ -70,10 +72,13 @@ pub struct Cells {
     columns: Vec<Column>,
     targets: Vec<Target>,
     references: References,
+    classes: Classes,
+    /// The share of the columns that are categories.
+    categories: f64,
     /// [cells, kinds].
     tails: Vec<Tail>,
-    /// Of a row's sum, of its largest cell, and of its distance.
-    row_tails: [RowTail; 3],
+    /// Of a row's sum, of its largest cell, of its distance, and of the whole row.
+    row_tails: [RowTail; FIGURES],
 }
 
 /// How the training rows fell in a cell.

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Cells;
 use super::bins::Bins;
+use super::classes::{Classes, MOST_CLASSES, share_of_categories};
 use super::column::{Column, MOST_SLOTS};
-use super::evidence::KINDS;
+use super::evidence::{FIGURES, KINDS};
 use super::link::Link;
 use super::neighbours::References;
 use super::pool::Target;
@@ -70,6 +71,9 @@ impl Store for Cells {
         tensors.put("reference_numbers", numbers.iter().map(|number| number.to_bits()).collect::<Vec<u32>>());
         tensors.put("reference_scales", scales.clone());
 
+        tensors.put("class_rows", self.classes.rows.clone());
+        tensors.put("class_counts", self.classes.counts.clone());
+
         tensors.put("tails", self.tails.iter().map(|tail| tail.at.len() as u32).collect());
         tensors.put("tail_at", self.tails.iter().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
         tensors.put("tail_nats", self.tails.iter().flat_map(|tail| tail.nats.iter().copied()).collect::<Vec<f64>>());
@@ -92,9 +96,12 @@ impl Store for Cells {
         let columns = load_columns(layout, tensors)?;
         let targets = load_targets(&columns, tensors)?;
         let references = load_references(layout, &columns, tensors)?;
+        let classes = load_classes(&columns, tensors)?;
+        let categories = share_of_categories(&columns);
         let tails = load_tails(layout, tensors)?;
         let row_tails = load_row_tails(tensors)?;
-        Ok(Self { layout: layout.clone(), limits, columns, targets, references, tails, row_tails })
+        let layout = layout.clone();
+        Ok(Self { layout, limits, columns, targets, references, classes, categories, tails, row_tails })
     }
 }
 
@@ -222,6 +229,19 @@ fn load_references(layout: &Layout, columns: &[Column], tensors: &mut Tensors) -
     Ok(References::new(layout, columns, codes, numbers, copies, scales))
 }
 
+fn load_classes(columns: &[Column], tensors: &mut Tensors) -> Loaded<Classes> {
+    let rows: Vec<f32> = tensors.take_any("class_rows")?;
+    if rows.len() > MOST_CLASSES || rows.is_empty() != (share_of_categories(columns) == 0.0) {
+        return Err(format!("{} classes are not what these columns have", rows.len()).into());
+    }
+    let counts: Vec<f32> = tensors.take("class_counts", Classes::n_places(columns) * rows.len())?;
+    let is_count = |rows: &f32| (0.0..=1e9).contains(rows);
+    if !rows.iter().chain(&counts).all(is_count) {
+        return Err("the classes hold what is not a number of rows".into());
+    }
+    Ok(Classes::restored(columns, rows, counts))
+}
+
 fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Tail>> {
     let n_tails = layout.n_cells() * KINDS;
     let lengths: Vec<u32> = tensors.take("tails", n_tails)?;
@@ -236,17 +256,17 @@ fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Tail>> {
     knots.into_iter().enumerate().map(tail).collect()
 }
 
-fn load_row_tails(tensors: &mut Tensors) -> Loaded<[RowTail; 3]> {
-    let lengths: Vec<u32> = tensors.take("row_tails", 3)?;
+fn load_row_tails(tensors: &mut Tensors) -> Loaded<[RowTail; FIGURES]> {
+    let lengths: Vec<u32> = tensors.take("row_tails", FIGURES)?;
     let knots = pieces(lengths.iter().map(|length| *length as usize));
     let at: Vec<f64> = tensors.take("row_tail_at", end(&knots))?;
     let nats: Vec<f64> = tensors.take("row_tail_nats", end(&knots))?;
-    let tops: Vec<f64> = tensors.take("row_tail_tops", 6)?;
+    let tops: Vec<f64> = tensors.take("row_tail_tops", 2 * FIGURES)?;
     let tail = |which: usize| {
         let (knots, [from, step]) = (knots[which].clone(), fixed(&tops[2 * which..]));
         RowTail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: BulkTail { from, step } }
     };
-    let tails = [0, 1, 2].map(tail);
+    let tails = std::array::from_fn(tail);
     if tails.iter().all(RowTail::is_usable) { Ok(tails) } else { Err("the curve of the rows is not usable".into()) }
 }
 
