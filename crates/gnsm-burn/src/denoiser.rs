@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::internals::columns::Layout;
+use gnsm::internals::error::stop_point;
 use gnsm::internals::math::{fill_gumbel, simd, stream};
 use gnsm::internals::noise::{Loss, concrete, perturb};
 use gnsm::mask::Sample;
@@ -47,6 +48,7 @@ impl Presenter<'_> {
 
     /// Runs the network on some noisy masks: logits [pictures, pixels, classes].
     pub fn logits(&self, weights: &Weights, noisy: &[Noisy], device: &Device) -> Tensor<4> {
+        stop_point();
         let Loss { layout, levels, parameterisation, .. } = *self.loss;
         let n_classes = layout.width() / layout.n_groups();
         let (pixels, channels) = (self.side * self.side, 3 + n_classes);

@@ -138,7 +138,7 @@ pub fn stop_when(flag: Arc<AtomicBool>) {
 }
 
 /// Ends the work of this thread if that is wanted. Long loops pass here.
-pub(crate) fn stop_point() {
+pub fn stop_point() {
     if STOP.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))) {
         // This is no panic: the panic hook is not called.
         std::panic::resume_unwind(Box::new(Stopped));
