@@ -59,6 +59,14 @@ impl Server {
     }
 }
 
+/// A test that ends, for whatever reason, leaves no server behind.
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 fn answer(mut stream: TcpStream) -> (u16, String) {
     let mut text = String::new();
     let _ = stream.read_to_string(&mut text);
