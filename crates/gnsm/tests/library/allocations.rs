@@ -46,7 +46,7 @@ impl Watcher for Notes {
     }
 }
 
-const STEPS: u64 = 60;
+const STEPS: u64 = 40;
 const VALIDATE_EVERY: u64 = 10;
 
 /// Gumbel noise and its bins, or the paper's noise on the numbers themselves.

@@ -28,7 +28,7 @@ fn table(text: &str) -> Table {
     reader.next_batch(usize::MAX).expect("readable").expect("not empty")
 }
 
-fn small(head: Head) -> Method {
+fn small(head: Head, steps: u64) -> Method {
     let mut config = match head {
         Head::Evidence { .. } | Head::Surprise => GnsmConfig::fast(),
         Head::Norms(_) => GnsmConfig::fast().with_paper_head(),
@@ -38,13 +38,18 @@ fn small(head: Head) -> Method {
     config.network.width = 32;
     config.network.depth = 2;
     config.network.embedding = 16;
-    config.training.steps = 400;
+    config.training.steps = steps;
     config.training.batch = 128;
     Method::Gnsm(config)
 }
 
 fn fitted(head: Head) -> Model {
-    Model::builder().settings(small(head)).fit(&table(&text(600))).expect("fitted")
+    Model::builder().settings(small(head, 400)).fit(&table(&text(600))).expect("fitted")
+}
+
+/// For what holds of a network that has learned little, too.
+fn briefly_fitted(head: Head) -> Model {
+    Model::builder().settings(small(head, 40)).fit(&table(&text(300))).expect("fitted")
 }
 
 const EVIDENCE: Head = Head::Evidence { weights: None };
@@ -90,7 +95,7 @@ fn odd_combinations_numbers_and_gaps_score_above_usual_rows_and_say_why() {
 fn parts_and_base_sum_to_the_score_under_every_head() {
     let rows = table("colour,shape,size,weekday\nred,circle,11,mon\npink,circle,,tue\ngreen,circle,-1e300,sun\n");
     for head in heads() {
-        let model = fitted(head);
+        let model = briefly_fitted(head);
         let scores = model.score(&rows).expect("scored");
         for (scored, explanation) in scores.iter().zip(model.explain(&rows, &[0, 1, 2], usize::MAX).expect("explained"))
         {
@@ -106,7 +111,7 @@ fn parts_and_base_sum_to_the_score_under_every_head() {
 fn an_unseen_category_is_evidence_under_every_head() {
     let rows = table("colour,shape,size,weekday\nred,square,11,mon\nred,square,11,sunday\n");
     for head in heads() {
-        let model = fitted(head);
+        let model = briefly_fitted(head);
         let explained = &model.explain(&rows, &[1], usize::MAX).expect("explained")[0];
         let reason = explained.reasons.iter().find(|reason| reason.column == "weekday").expect("a reason");
         assert!(reason.note.as_deref() == Some("never seen") && reason.saw == "sunday");
@@ -145,7 +150,7 @@ fn a_model_file_gives_the_same_scores_and_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = table(&text(40));
     for head in heads() {
-        let mut model = fitted(head);
+        let mut model = briefly_fitted(head);
         let path = folder.path().join("model.gnsm");
         model.save(&path).expect("saved");
         let loaded = Model::load(&path).expect("loaded");
@@ -156,7 +161,7 @@ fn a_model_file_gives_the_same_scores_and_the_same_bytes() {
         );
         assert_eq!(loaded.hash(), model.hash());
         let bytes = std::fs::read(&path).expect("read");
-        fitted(head).save(&path).expect("saved");
+        briefly_fitted(head).save(&path).expect("saved");
         assert!(bytes == std::fs::read(&path).expect("read"), "{head:?}: a second fit gives another file");
     }
 }
@@ -207,7 +212,7 @@ fn other_files_and_other_versions_are_refused_by_name() {
 #[test]
 fn hopeless_tables_are_refused_with_advice() {
     let fit = |text: &str| {
-        Model::builder().settings(small(Head::Surprise)).fit(&table(text)).expect_err("refused").to_string()
+        Model::builder().settings(small(Head::Surprise, 400)).fit(&table(text)).expect_err("refused").to_string()
     };
     assert_eq!(fit("a,b\nx,y\n"), "test.csv has 1 row to learn from; give at least 20");
     let same = format!("a,b\n{}", "x,y\n".repeat(50));

@@ -5,7 +5,7 @@ use gnsm::{Model, Result, Table, TableReader};
 use crate::shared_data;
 
 /// Rows that are read of each set; more would take minutes.
-const ROWS: usize = 6_000;
+const ROWS: usize = 4_000;
 /// Standard deviations that the count of small p-values may be too high: the sampling error of twelve sets and two levels.
 const DEVIATIONS: f64 = 4.0;
 

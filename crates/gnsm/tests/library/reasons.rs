@@ -7,7 +7,7 @@ use gnsm::{Explanation, Model, ReadOptions, Reason, Result, Table, TableReader};
 use crate::shared_data;
 
 /// Rows that are read of each table.
-const ROWS: usize = 400;
+const ROWS: usize = 250;
 
 /// The files of a folder whose names end like this, in order.
 fn files(folder: &Path, end: &str) -> Vec<PathBuf> {

@@ -38,7 +38,7 @@ fn rows(text: &str, room: Room) -> RowsToLearn {
 
 #[test]
 fn what_fits_gives_the_same_model_as_ever() {
-    let text = text(20_000, |i| i);
+    let text = text(8_000, |i| i);
     let whole = reader(&text).next_batch(usize::MAX).expect("read").expect("rows");
     let expected = builder().fit(&whole).expect("fitted");
     let held = rows(&text, Room::default());
@@ -78,14 +78,14 @@ fn the_kinds_and_categories_are_those_of_all_rows() {
 /// Every method meets categories that only other rows have.
 #[test]
 fn all_methods_learn_from_chosen_rows() {
-    let text = text(3000, |i| i) + "elsewhere,2031-01-01,5.00,0\n,never,five,0\n";
+    let text = text(1500, |i| i) + "elsewhere,2031-01-01,5.00,0\n,never,five,0\n";
     let rows = rows(&text, Room { rows: Some(200), ..Room::default() });
     for name in Method::NAMES {
         let mut method = Method::named(name).expect(name);
         if let Method::Gnsm(settings) = &mut method {
             (settings.network.width, settings.network.depth, settings.training.steps) = (8, 1, 12);
         }
-        let model = builder().settings(method).max_seconds(2.0).fit_rows(&rows).expect(name);
+        let model = builder().settings(method).max_seconds(0.5).fit_rows(&rows).expect(name);
         let whole = reader(&text).next_batch(usize::MAX).expect("read").expect("rows");
         let scores = model.score(&whole).expect(name);
         assert!(scores.iter().all(|row| row.score.is_finite() && row.p_value > 0.0), "{name}");
