@@ -10,7 +10,7 @@ format:
 test:
 	cargo test --workspace
 
-# All that concerns tables, without the networks for masks: burn and what it needs are not built.
+# All that concerns tables, without the networks for masks.
 test-tables:
 	cargo test -p gnsm -p gnsm-cli --no-default-features
 
@@ -127,11 +127,12 @@ bench-masks-speed: target/venv-speed
 	target/venv-speed/bin/python crates/gnsm-bench/reference/masks_speed.py target/release/examples/mask_step
 
 # Whether the networks for masks compile for GPUs: hundreds of crates, so not part of `check`. DOCS_RS keeps a crate under
-# `cuda` from fetching a compiler, which only programs that run need.
+# `cuda` from fetching a compiler, which only programs that run need. Then the operations that GPUs run, on a CPU beside ours.
 check-gpu:
-	cargo check -p gnsm-burn --features vulkan
-	cargo check -p gnsm-burn --features metal
-	DOCS_RS=1 cargo check -p gnsm-burn --features cuda
+	cargo check -p gnsm-masks --features vulkan
+	cargo check -p gnsm-masks --features metal
+	DOCS_RS=1 cargo check -p gnsm-masks --features cuda
+	cargo test -p gnsm-masks --features burn-on-cpu --lib
 
 # The classic detectors beside scikit-learn, PyOD and coupled-biased-random-walks: parity, then speed.
 bench-baselines: target/venv

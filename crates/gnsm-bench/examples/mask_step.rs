@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use gnsm::Silent;
 use gnsm::mask::{Grid, MaskFitOptions, MaskModel, Preparation, Sample};
-use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
+use gnsm_masks::{MaskGnsm, MaskGnsmConfig};
 
 const SIDE: usize = 64;
 

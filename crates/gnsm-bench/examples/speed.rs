@@ -124,26 +124,27 @@ fn multiply(size: usize) -> Outcome {
                 let stride = size as isize;
                 // SAFETY: `c` and `a` hold whole rows of `size`, as many in one as in the other, and `b` is square.
                 unsafe {
-                    gemm::gemm(
+                    // The kernels write columns: cᵀ = bᵀ·aᵀ.
+                    gemm_f32::gemm::f32::get_gemm_fn()(
+                        size,
                         c.len() / size,
                         size,
-                        size,
                         c.as_mut_ptr(),
-                        1,
                         stride,
+                        1,
                         false,
-                        a.as_ptr(),
-                        1,
-                        stride,
                         b.as_ptr(),
-                        1,
                         stride,
+                        1,
+                        a.as_ptr(),
+                        stride,
+                        1,
                         0.0f32,
                         1.0f32,
                         false,
                         false,
                         false,
-                        gemm::Parallelism::None,
+                        gemm_common::Parallelism::None,
                     );
                 }
             });

@@ -1,4 +1,4 @@
-"""The networks for masks in PyTorch, float64: the values quoted in the tests of crates/gnsm-burn/src/ncsn.rs and efficient.rs.
+"""The networks for masks in PyTorch, float64: the values quoted in the tests of crates/gnsm-masks/src/ncsn.rs and efficient.rs.
 
     pip install torch && python mask_networks.py
 

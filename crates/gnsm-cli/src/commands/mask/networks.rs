@@ -6,11 +6,11 @@ pub use built::{device_name, gnsm, methods, paper_head};
 mod built {
     use anyhow::Result;
     use gnsm::mask::MaskMethod;
-    use gnsm_burn::{MaskGnsm, MaskGnsmConfig};
+    use gnsm_masks::{MaskGnsm, MaskGnsmConfig};
 
     use super::super::arguments::{MaskHeadName, MaskPreset};
 
-    pub use gnsm_burn::{device_name, methods};
+    pub use gnsm_masks::{device_name, methods};
 
     /// gnsm with a preset and a head.
     #[expect(clippy::unnecessary_wraps, reason = "without the feature there is none")]

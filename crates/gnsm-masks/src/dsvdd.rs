@@ -10,7 +10,6 @@
 
 use std::ops::Range;
 
-use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::internals::detectors::{away_from_zero, collapse};
 use gnsm::internals::error::stop_point;
 use gnsm::internals::files::{Loaded, Store, Tensors};
@@ -24,11 +23,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::descent::{Descent, LearningTask};
-use crate::device;
 use crate::efficient::{EncoderSize, PictureEncoder};
+use crate::engine::{Device, Tensor};
 use crate::method::{NetworkMethod, NetworkSettings};
 use crate::pictures::{Picture, checked_side};
-use crate::weights::{Weights, floats};
+use crate::weights::Weights;
 
 /// The name of the random stream.
 const TRAINING: u64 = 15;
@@ -118,7 +117,7 @@ impl NetworkSettings for MaskDsvddConfig {
             validation: &validation[..validation.len().min(self.training.validation_rows)],
             seed: run.seed,
             batch: self.training.batch,
-            device: device().autodiff(),
+            device: Device::chosen(),
         };
         let mut learner = Descent::new(shrinking, parameters);
         let trained = train(&mut learner, &self.training, training.len(), &mut run)?;
@@ -185,7 +184,7 @@ impl PictureSphere {
         Ok(Self { encoder, classes: setup.classes, side, centre: Vec::new() })
     }
 
-    fn forward(&self, weights: &Weights, pictures: &[Picture], device: &Device) -> Tensor<2> {
+    fn forward(&self, weights: &Weights, pictures: &[Picture], device: &Device) -> Tensor {
         stop_point();
         let channels = 3 + self.classes;
         let mut inputs = vec![0.0; pictures.len() * self.side * self.side * channels];
@@ -201,14 +200,14 @@ impl PictureSphere {
             }
         }
         let shape = [pictures.len(), self.side, self.side, channels];
-        self.encoder.forward(weights, Tensor::from_data(TensorData::new(inputs, shape), device))
+        self.encoder.forward(weights, &Tensor::new(inputs, shape, device))
     }
 
     /// The code of each pair, one after the other.
     fn codes(&self, parameters: &[f32], samples: &[Sample]) -> Vec<f32> {
-        let device = device();
-        let weights = Weights::new(self.encoder.plan(), parameters, &device);
-        let read = |sample: &Sample| floats(self.forward(&weights, &[Picture::whole(sample)], &device));
+        let device = Device::chosen();
+        let weights = Weights::fixed(self.encoder.plan(), parameters, &device);
+        let read = |sample: &Sample| self.forward(&weights, &[Picture::whole(sample)], &device).values();
         samples.par_iter().flat_map_iter(read).collect()
     }
 
@@ -248,7 +247,7 @@ struct Shrinking<'a> {
     validation: &'a [Sample],
     seed: u64,
     batch: usize,
-    /// Where gradients are computed.
+    /// Where the network runs.
     device: Device,
 }
 
@@ -264,13 +263,16 @@ impl LearningTask for Shrinking<'_> {
             Picture::drawn(sample, &mut rng)
         };
         let pictures: Vec<Picture> = pictures.map(draw).collect();
-        let weights = Weights::new(self.sphere.encoder.plan(), parameters, &self.device);
+        let weights = Weights::learned(self.sphere.encoder.plan(), parameters, &self.device);
         let codes = self.sphere.forward(&weights, &pictures, &self.device);
-        let centre = TensorData::new(self.sphere.centre.clone(), [1, self.sphere.centre.len()]);
-        let away = codes - Tensor::from_data(centre, &self.device);
-        let loss = away.powi_scalar(2).sum() / self.batch as f64;
-        let gradient = weights.flat_gradient(&loss.backward());
-        (f64::from(floats(loss)[0]), gradient)
+        let mut away = codes.values();
+        for (away, centre) in away.iter_mut().zip(self.sphere.centre.iter().cycle()) {
+            *away -= centre;
+        }
+        let share = 1.0 / self.batch as f64;
+        let loss = away.iter().map(|away| f64::from(*away).powi(2)).sum::<f64>() * share;
+        let gradient = away.into_iter().map(|away| 2.0 * share as f32 * away).collect();
+        (loss, weights.flat_gradient(codes.backward(gradient)))
     }
 
     fn held_out_loss(&self, parameters: &[f32]) -> f64 {

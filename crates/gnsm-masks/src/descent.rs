@@ -1,4 +1,4 @@
-//! Makes a network of burn trainable by the library's loop. A batch is cut into parts, each with its own pass on its
+//! Makes a network for masks trainable by the library's loop. A batch is cut into parts, each with its own pass on its
 //! own thread.
 
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! The weights of a network: one flat vector for the training loop, tensors for the network.
 
-use burn_tensor::{Device, Gradients, Tensor, TensorData};
 use gnsm::internals::math::{fill_normal, stream};
+
+use crate::engine::{Device, Gradients, Shape, Tensor};
 
 /// How a weight starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,19 +16,19 @@ pub enum WeightStart {
 /// What a network's weights are; each is known by its place.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    weights: Vec<(usize, WeightStart)>,
+    weights: Vec<(Shape, WeightStart)>,
 }
 
 impl Plan {
-    /// One more weight of so many numbers; returns its place.
-    pub fn add(&mut self, length: usize, start: WeightStart) -> usize {
-        self.weights.push((length, start));
+    /// One more weight of this shape; returns its place.
+    pub fn add(&mut self, shape: Shape, start: WeightStart) -> usize {
+        self.weights.push((shape, start));
         self.weights.len() - 1
     }
 
     /// The numbers of all weights.
     pub fn total(&self) -> usize {
-        self.weights.iter().map(|(length, _)| length).sum()
+        self.weights.iter().map(|(shape, _)| length(shape)).sum()
     }
 
     /// Weights to start from.
@@ -36,9 +37,9 @@ impl Plan {
         const START: u64 = 11;
         let mut values = vec![0.0; self.total()];
         let mut rest = values.as_mut_slice();
-        for (place, (length, start)) in self.weights.iter().enumerate() {
+        for (place, (shape, start)) in self.weights.iter().enumerate() {
             let own;
-            (own, rest) = rest.split_at_mut(*length);
+            (own, rest) = rest.split_at_mut(length(shape));
             match start {
                 WeightStart::Constant(value) => own.fill(*value),
                 WeightStart::Normal(variance) => {
@@ -53,42 +54,49 @@ impl Plan {
     }
 }
 
+fn length(shape: &Shape) -> usize {
+    shape.iter().product()
+}
+
 /// The weights of a network on a device.
 #[derive(Debug)]
-pub struct Weights(Vec<Tensor<1>>);
+pub struct Weights(Vec<Tensor>);
 
 impl Weights {
-    /// Puts a flat vector on a device; with gradients if the device has them.
-    pub fn new(plan: &Plan, values: &[f32], device: &Device) -> Self {
+    /// Puts a flat vector on a device, to ask the network.
+    pub fn fixed(plan: &Plan, values: &[f32], device: &Device) -> Self {
+        Self::put(plan, values, |values, shape| Tensor::new(values, shape, device))
+    }
+
+    /// Puts a flat vector on a device, to learn it.
+    pub fn learned(plan: &Plan, values: &[f32], device: &Device) -> Self {
+        Self::put(plan, values, |values, shape| Tensor::learned(values, shape, device))
+    }
+
+    fn put(plan: &Plan, values: &[f32], put: impl Fn(Vec<f32>, Shape) -> Tensor) -> Self {
         let mut rest = values;
-        let tensors = plan.weights.iter().map(|(length, _)| {
+        let tensors = plan.weights.iter().map(|(shape, _)| {
             let own;
-            (own, rest) = rest.split_at(*length);
-            let tensor = Tensor::from_data(TensorData::new(own.to_vec(), [*length]), device);
-            if device.is_autodiff() { tensor.require_grad() } else { tensor }
+            (own, rest) = rest.split_at(length(shape));
+            put(own.to_vec(), *shape)
         });
         Self(tensors.collect())
     }
 
-    /// The weight at a place, in this shape.
-    pub fn get<const D: usize>(&self, place: usize, shape: [usize; D]) -> Tensor<D> {
-        self.0[place].clone().reshape(shape)
+    /// The weight at a place.
+    pub fn get(&self, place: usize) -> &Tensor {
+        &self.0[place]
     }
 
     /// The gradient of every weight as a flat vector; 0 where there is none.
-    pub fn flat_gradient(&self, gradients: &Gradients) -> Vec<f32> {
+    pub fn flat_gradient(&self, mut gradients: Gradients) -> Vec<f32> {
         let mut flat = Vec::new();
         for tensor in &self.0 {
-            match tensor.grad(gradients) {
-                Some(gradient) => flat.extend(floats(gradient)),
-                None => flat.resize(flat.len() + tensor.dims()[0], 0.0),
+            match gradients.of(tensor) {
+                Some(gradient) => flat.extend(gradient),
+                None => flat.resize(flat.len() + length(&tensor.shape()), 0.0),
             }
         }
         flat
     }
-}
-
-/// The numbers of a tensor.
-pub fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().expect("networks are in single precision")
 }

@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::kernel::{Kernel, Numbers};
+use super::kernel::{Kernel, Numbers, Shape};
 use super::product::{Product, Read};
 
 /// Numbers of a gathered band, about: half a megabyte.
@@ -32,7 +32,7 @@ struct Sizes {
 
 impl Sizes {
     fn of(block: Numbers<'_>) -> Self {
-        let [images, height, width, channels] = *block.shape else { unreachable!("pictures have four axes") };
+        let [images, height, width, channels] = block.shape;
         Self { images, height, width, channels }
     }
 
@@ -42,14 +42,14 @@ impl Sizes {
 }
 
 impl Kernel<3> for ConvolutionKernel {
-    fn forward(self, [x, weight, bias]: [Numbers<'_>; 3]) -> (Vec<f32>, Vec<usize>) {
-        let (sizes, outputs) = (Sizes::of(x), weight.shape[1]);
+    fn forward(self, [x, weight, bias]: [Numbers<'_>; 3]) -> (Vec<f32>, Shape) {
+        let (sizes, outputs) = (Sizes::of(x), weight.shape[3]);
         let own_bias = bias.shape[0] > 1;
         let y = self.run(x.values, sizes, weight.values, outputs, |image| {
             let start = if own_bias { image * outputs } else { 0 };
             &bias.values[start..start + outputs]
         });
-        (y, vec![sizes.images, sizes.height, sizes.width, outputs])
+        (y, [sizes.images, sizes.height, sizes.width, outputs])
     }
 
     fn backward(
@@ -58,7 +58,7 @@ impl Kernel<3> for ConvolutionKernel {
         gradient: &[f32],
         wanted: [bool; 3],
     ) -> [Option<Vec<f32>>; 3] {
-        let (sizes, outputs) = (Sizes::of(x), weight.shape[1]);
+        let (sizes, outputs) = (Sizes::of(x), weight.shape[3]);
         let d_x = wanted[0].then(|| {
             let turned = self.turned(weight.values, sizes.channels, outputs);
             let zeros = vec![0.0; sizes.channels];
@@ -97,7 +97,7 @@ impl ConvolutionKernel {
                     pixel.copy_from_slice(bias(index));
                 }
                 self.for_each_band(image, sizes, gathered, |pixels, band, window| {
-                    let product = Product { m: pixels.len(), k: window, n: outputs, a: Read::Plain };
+                    let product = Product { m: pixels.len(), k: window, n: outputs, a: Read::Plain, b: Read::Plain };
                     product.add_to(&mut y[pixels.start * outputs..pixels.end * outputs], band, weight);
                 });
             },
@@ -131,7 +131,8 @@ impl ConvolutionKernel {
                 let (mut sum, mut gathered) = (vec![0.0; window * outputs], Vec::new());
                 for (image, gradient) in x.chunks_exact(in_image).zip(gradient.chunks_exact(out_image)) {
                     self.for_each_band(image, sizes, &mut gathered, |pixels, band, window| {
-                        let product = Product { m: window, k: pixels.len(), n: outputs, a: Read::Transposed };
+                        let product =
+                            Product { m: window, k: pixels.len(), n: outputs, a: Read::Transposed, b: Read::Plain };
                         product.add_to(&mut sum, band, &gradient[pixels.start * outputs..pixels.end * outputs]);
                     });
                 }

@@ -8,14 +8,10 @@
 //! As Ruff et al. 2018 ask of a network for Deep SVDD, nothing in it can produce a constant: there is no bias, and
 //! norms learn neither gain nor shift.
 
-use burn_tensor::Tensor;
-use burn_tensor::activation::{sigmoid, silu};
-use burn_tensor::module::conv2d;
-use burn_tensor::ops::ConvOptions;
 use serde::{Deserialize, Serialize};
 
-use crate::layers::{Convolution, Norm};
-use crate::ops::{Direction, resample};
+use crate::engine::{Direction, Operation, Tensor};
+use crate::layers::{Convolution, Norm, sum};
 use crate::weights::{Plan, WeightStart, Weights};
 
 /// How much wider a block is inside.
@@ -59,7 +55,6 @@ struct Block {
 #[derive(Debug, Clone)]
 struct Inside {
     window: usize,
-    channels: usize,
     norm: Norm,
     squeeze: Convolution,
     excite: Convolution,
@@ -87,23 +82,17 @@ impl PictureEncoder {
         &self.plan
     }
 
-    /// From pictures [images, side, side, inputs] to codes [images, code].
-    pub fn forward(&self, weights: &Weights, x: Tensor<4>) -> Tensor<2> {
+    /// From pictures [images, side, side, inputs] to codes [images, 1, 1, code].
+    pub fn forward(&self, weights: &Weights, x: &Tensor) -> Tensor {
         let mut h = self.stem.forward(weights, x);
         for (blocks, narrowing) in self.stages.iter().zip(&self.narrowing) {
-            h = narrowing.forward(weights, resample(h, Direction::Down));
+            h = narrowing.forward(weights, &Tensor::of(Operation::Resample(Direction::Down), [&h]));
             for block in blocks {
-                h = block.forward(weights, h);
+                h = block.forward(weights, &h);
             }
         }
-        self.code.forward_rows(weights, pooled(h))
+        self.code.forward(weights, &Tensor::of(Operation::Pool, [&h]))
     }
-}
-
-/// The mean over the picture, [images, channels].
-fn pooled(x: Tensor<4>) -> Tensor<2> {
-    let [images, height, width, channels] = x.dims();
-    x.reshape([images, height * width, channels]).mean_dim(1).reshape([images, channels])
 }
 
 impl Block {
@@ -113,8 +102,7 @@ impl Block {
             expand: Convolution::unbiased(plan, if fused { 3 } else { 1 }, channels, wide),
             norm: Norm::fixed(wide),
             inside: (!fused).then(|| Inside {
-                window: plan.add(9 * wide, WeightStart::Normal(1.0 / 9.0)),
-                channels: wide,
+                window: plan.add([wide, 1, 3, 3], WeightStart::Normal(1.0 / 9.0)),
                 norm: Norm::fixed(wide),
                 squeeze: Convolution::unbiased(plan, 1, wide, channels / SQUEEZE),
                 excite: Convolution::unbiased(plan, 1, channels / SQUEEZE, wide),
@@ -123,25 +111,22 @@ impl Block {
         }
     }
 
-    fn forward(&self, weights: &Weights, x: Tensor<4>) -> Tensor<4> {
-        let mut h = self.norm.forward(weights, self.expand.forward(weights, x.clone()));
+    fn forward(&self, weights: &Weights, x: &Tensor) -> Tensor {
+        let mut h = self.norm.forward(weights, &self.expand.forward(weights, x));
         if let Some(inside) = &self.inside {
-            h = inside.forward(weights, h);
+            h = inside.forward(weights, &h);
         }
-        x + self.project.forward(weights, h)
+        sum(x, &self.project.forward(weights, &h), 1.0)
     }
 }
 
 impl Inside {
-    fn forward(&self, weights: &Weights, x: Tensor<4>) -> Tensor<4> {
-        let [images, _, _, channels] = x.dims();
-        let window = weights.get(self.window, [self.channels, 1, 3, 3]);
-        let options = ConvOptions::new([1, 1], [1, 1], [1, 1], channels);
-        let h = conv2d(x.permute([0, 3, 1, 2]), window, None, options).permute([0, 2, 3, 1]);
-        let h = self.norm.forward(weights, h);
-        let seen = silu(self.squeeze.forward_rows(weights, pooled(h.clone())));
-        let weighed = sigmoid(self.excite.forward_rows(weights, seen));
-        h * weighed.reshape([images, 1, 1, channels])
+    fn forward(&self, weights: &Weights, x: &Tensor) -> Tensor {
+        let h = Tensor::of(Operation::LookAround, [x, weights.get(self.window)]);
+        let h = self.norm.forward(weights, &h);
+        let seen = self.squeeze.forward(weights, &Tensor::of(Operation::Pool, [&h]));
+        let weighed = self.excite.forward(weights, &Tensor::of(Operation::Silu, [&seen]));
+        Tensor::of(Operation::Weigh, [&h, &Tensor::of(Operation::Sigmoid, [&weighed])])
     }
 }
 
@@ -163,7 +148,7 @@ mod tests {
             gradient_sum: 1.146_595_053,
         };
         assert_agrees(encoder.plan(), &expected, |weights, device| {
-            encoder.forward(weights, pictures([2, 16, 16, 5], device))
+            encoder.forward(weights, &pictures([2, 16, 16, 5], device))
         });
     }
 }

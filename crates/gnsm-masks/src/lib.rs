@@ -1,7 +1,7 @@
-//! The networks of gnsm for segmentation masks, on burn. They run on a CPU by default, and on GPUs with the features
-//! `cuda`, `metal` and `vulkan`.
+//! The networks of gnsm for segmentation masks. They run on a CPU by default, and on GPUs with the features `cuda`, `metal`
+//! and `vulkan`.
 //!
-//! 1. `ops`: convolution, group norm and resampling, written by hand for CPUs.
+//! 1. `engine`: tensors, what can be done with them, and gradients.
 //! 2. `weights`, `layers`: what networks are made of.
 //! 3. `ncsn`, `efficient`: the score network, and the one of Deep SVDD.
 //! 4. `pictures`: an image and its mask as numbers. `descent`: how a network learns. `denoiser`: what the score network
@@ -16,18 +16,17 @@ mod denoiser;
 mod descent;
 mod dsvdd;
 mod efficient;
+mod engine;
 mod evidence;
 mod layers;
 mod method;
 mod ncsn;
-mod ops;
 mod pictures;
 #[cfg(test)]
 mod reference;
 mod score_matching;
 mod weights;
 
-use burn_tensor::Device;
 use gnsm::mask::{MaskMethod, references};
 
 pub use config::{MaskGnsmConfig, MaskHead};
@@ -46,12 +45,5 @@ pub fn methods() -> Vec<Box<dyn MaskMethod>> {
 
 /// The name of the device on which networks run, for people.
 pub fn device_name() -> String {
-    let text = format!("{:?}", device());
-    let name = text.strip_prefix("Device<").and_then(|rest| rest.strip_suffix('>')).unwrap_or(&text);
-    if name.starts_with("Flex") { "the CPU".into() } else { name.to_owned() }
-}
-
-/// Where networks run: a GPU if one was built in, otherwise the CPU. The variable `BURN_DEVICE` names another.
-fn device() -> Device {
-    Device::default()
+    engine::Device::chosen().name()
 }

@@ -5,14 +5,12 @@
 //! (*progressive input*). On the way up, every size contributes to the output (*progressive output*). All resampling
 //! goes through a filter.
 
-use burn_tensor::activation::silu;
-use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::internals::math::{fill_normal, stream};
 use gnsm::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::layers::{Attention, Block, Convolution, Norm};
-use crate::ops::{Direction, resample};
+use crate::engine::{Device, Direction, Operation, Tensor};
+use crate::layers::{Attention, Block, Convolution, Norm, sum};
 use crate::weights::{Plan, Weights};
 
 /// The height at which there is attention.
@@ -100,10 +98,10 @@ struct Stage {
 }
 
 impl Stage {
-    fn forward(&self, weights: &Weights, x: Tensor<4>, levels: &Tensor<2>) -> Tensor<4> {
+    fn forward(&self, weights: &Weights, x: &Tensor, levels: &Tensor) -> Tensor {
         let x = self.block.forward(weights, x, levels);
         match &self.attention {
-            Some(attention) => attention.forward(weights, x),
+            Some(attention) => attention.forward(weights, &x),
             None => x,
         }
     }
@@ -178,44 +176,46 @@ impl Ncsn {
     }
 
     /// From pictures [images, side, side, inputs], each at a level given as a number, to [images, side, side, outputs].
-    pub fn forward(&self, weights: &Weights, x: Tensor<4>, levels: &[f32]) -> Tensor<4> {
+    pub fn forward(&self, weights: &Weights, x: &Tensor, levels: &[f32]) -> Tensor {
         let levels = self.embed_levels(weights, levels, &x.device());
-        let x = fold(x, self.fold);
-        let mut input = x.clone();
-        let mut h = self.input.forward(weights, x);
+        let resample = |x: &Tensor, direction: Direction| Tensor::of(Operation::Resample(direction), [x]);
+        let mut input = Tensor::of(Operation::Fold { side: self.fold }, [x]);
+        let mut h = self.input.forward(weights, &input);
         let mut kept = vec![h.clone()];
         for Down { stages, shrink } in &self.down {
             for stage in stages {
-                h = stage.forward(weights, h, &levels);
+                h = stage.forward(weights, &h, &levels);
                 kept.push(h.clone());
             }
             if let Some((block, add)) = shrink {
-                input = resample(input, Direction::Down);
-                h = block.forward(weights, h, &levels) + add.forward(weights, input.clone());
+                input = resample(&input, Direction::Down);
+                h = sum(&block.forward(weights, &h, &levels), &add.forward(weights, &input), 1.0);
                 kept.push(h.clone());
             }
         }
         let (first, attention, second) = &self.middle;
-        h = second.forward(weights, attention.forward(weights, first.forward(weights, h, &levels)), &levels);
-        let mut output: Option<Tensor<4>> = None;
+        h = attention.forward(weights, &first.forward(weights, &h, &levels));
+        h = second.forward(weights, &h, &levels);
+        let mut output: Option<Tensor> = None;
         for Up { stages, output_norm, output: say, grow } in &self.up {
             for stage in stages {
                 let beside = kept.pop().expect("as many blocks go up as were kept on the way down");
-                h = stage.forward(weights, Tensor::cat(vec![h, beside], 3), &levels);
+                h = stage.forward(weights, &Tensor::of(Operation::Join, [&h, &beside]), &levels);
             }
-            let own = say.forward(weights, output_norm.forward(weights, h.clone()));
+            let own = say.forward(weights, &output_norm.forward(weights, &h));
             output = Some(match output {
-                Some(smaller) => resample(smaller, Direction::Up) + own,
+                Some(smaller) => sum(&resample(&smaller, Direction::Up), &own, 1.0),
                 None => own,
             });
             if let Some(grow) = grow {
-                h = grow.forward(weights, h, &levels);
+                h = grow.forward(weights, &h, &levels);
             }
         }
-        unfold(output.expect("there is at least one size"), self.fold)
+        let output = output.expect("there is at least one size");
+        Tensor::of(Operation::Unfold { side: self.fold }, [&output])
     }
 
-    fn embed_levels(&self, weights: &Weights, levels: &[f32], device: &Device) -> Tensor<2> {
+    fn embed_levels(&self, weights: &Weights, levels: &[f32], device: &Device) -> Tensor {
         let angle = |level: f32, frequency: f32| std::f32::consts::TAU * level * frequency * FOURIER_SCALE;
         let features: Vec<f32> = levels
             .iter()
@@ -224,25 +224,12 @@ impl Ncsn {
                 sines.chain(self.frequencies.iter().map(|frequency| angle(*level, *frequency).cos()))
             })
             .collect();
-        let shape = [levels.len(), 2 * self.frequencies.len()];
-        let features = Tensor::from_data(TensorData::new(features, shape), device);
-        let [first, second] = &self.embed;
-        silu(second.forward_rows(weights, silu(first.forward_rows(weights, features))))
+        let mut embedding = Tensor::new(features, [levels.len(), 1, 1, 2 * self.frequencies.len()], device);
+        for layer in &self.embed {
+            embedding = Tensor::of(Operation::Silu, [&layer.forward(weights, &embedding)]);
+        }
+        embedding
     }
-}
-
-/// Squares of pixels become single places with more channels.
-fn fold(x: Tensor<4>, side: usize) -> Tensor<4> {
-    let [images, height, width, channels] = x.dims();
-    let squares = x.reshape([images, height / side, side, width / side, side, channels]).permute([0, 1, 3, 2, 4, 5]);
-    squares.reshape([images, height / side, width / side, side * side * channels])
-}
-
-/// The way back.
-fn unfold(x: Tensor<4>, side: usize) -> Tensor<4> {
-    let [images, height, width, channels] = x.dims();
-    let squares = x.reshape([images, height, width, side, side, channels / (side * side)]).permute([0, 1, 3, 2, 4, 5]);
-    squares.reshape([images, height * side, width * side, channels / (side * side)])
 }
 
 #[cfg(test)]
@@ -264,16 +251,7 @@ mod tests {
             gradient_sum: -4.124_368_326,
         };
         assert_agrees(network.plan(), &expected, |weights, device| {
-            network.forward(weights, pictures([2, 32, 32, 5], device), &[0.3, 0.8])
+            network.forward(weights, &pictures([2, 32, 32, 5], device), &[0.3, 0.8])
         });
-    }
-
-    #[test]
-    fn folding_and_back_is_nothing() {
-        let device = Device::flex();
-        let x = pictures([2, 6, 6, 3], &device);
-        let folded = fold(x.clone(), 3);
-        assert_eq!(folded.dims(), [2, 2, 2, 27]);
-        assert_eq!(unfold(folded, 3).into_data(), x.into_data());
     }
 }

@@ -24,12 +24,12 @@ use serde::{Deserialize, Serialize};
 use crate::config::{MaskGnsmConfig, MaskHead};
 use crate::denoiser::{MaskDenoising, Noisy, Presenter};
 use crate::descent::Descent;
-use crate::device;
+use crate::engine::Device;
 use crate::evidence::Evidence;
 use crate::method::{NetworkMethod, NetworkSettings};
 use crate::ncsn::Ncsn;
 use crate::pictures::{Picture, checked_side};
-use crate::weights::{Weights, floats};
+use crate::weights::Weights;
 
 /// The name of the random stream of scoring.
 const SCORING: u64 = 14;
@@ -102,7 +102,7 @@ impl Machine {
     }
 
     fn weights(&self, parameters: &[f32]) -> Weights {
-        Weights::new(self.network.plan(), parameters, &device())
+        Weights::fixed(self.network.plan(), parameters, &Device::chosen())
     }
 
     /// How surprising each pixel is with the mask hidden and through the noise of every level, [1 + levels, pixels].
@@ -115,7 +115,7 @@ impl Machine {
             let mut noise = stream(self.setup.seed, SCORING, level as u64, 0);
             presenter.noisy(picture.clone(), level, &mut noise)
         }));
-        let logits = floats(presenter.logits(weights, &views, &device()));
+        let logits = presenter.logits(weights, &views, &Device::chosen()).values();
         let mut surprises = vec![0.0; views.len() * picture.codes.len()];
         simd(
             #[inline(always)]
@@ -145,7 +145,7 @@ impl Machine {
             Noisy { picture: picture.clone(), mask, level }
         });
         let clean: Vec<Noisy> = clean.collect();
-        let logits = floats(presenter.logits(weights, &clean, &device()));
+        let logits = presenter.logits(weights, &clean, &Device::chosen()).values();
         let rows = logits.chunks_exact(self.layout.width()).zip(&clean);
         rows.flat_map(|(logits, Noisy { mask, level, .. })| {
             let mut norms = vec![0.0; picture.codes.len()];
@@ -209,7 +209,7 @@ impl NetworkSettings for MaskGnsmConfig {
             seed,
             batch: config.batch,
             hidden: config.hidden,
-            device: device().autodiff(),
+            device: Device::chosen(),
         };
         let mut learner = Descent::new(denoising, parameters);
         let trained = train(&mut learner, config, training.len(), &mut run)?;

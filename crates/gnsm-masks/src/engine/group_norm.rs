@@ -7,7 +7,7 @@ use gnsm::internals::math::{silu, simd};
 use rayon::prelude::*;
 
 use super::convolution::sum_rows;
-use super::kernel::{Kernel, Numbers};
+use super::kernel::{Kernel, Numbers, Shape};
 
 /// What keeps the division finite.
 pub const EPSILON: f32 = 1e-6;
@@ -25,8 +25,8 @@ struct Scales {
 }
 
 impl Kernel<3> for GroupNorm {
-    fn forward(self, [x, gain, shift]: [Numbers<'_>; 3]) -> (Vec<f32>, Vec<usize>) {
-        let (per_image, channels) = (x.shape[1..].iter().product(), gain.values.len());
+    fn forward(self, [x, gain, shift]: [Numbers<'_>; 3]) -> (Vec<f32>, Shape) {
+        let (per_image, channels) = (x.per_image(), gain.values.len());
         let mut y = vec![0.0; x.values.len()];
         y.par_chunks_exact_mut(per_image).zip(x.values.par_chunks_exact(per_image)).for_each(|(y, x)| {
             let Scales { mean, scale } = self.scales(x, channels);
@@ -43,7 +43,7 @@ impl Kernel<3> for GroupNorm {
                 },
             );
         });
-        (y, x.shape.to_vec())
+        (y, x.shape)
     }
 
     fn backward(
@@ -52,7 +52,7 @@ impl Kernel<3> for GroupNorm {
         gradient: &[f32],
         wanted: [bool; 3],
     ) -> [Option<Vec<f32>>; 3] {
-        let (per_image, channels) = (x.shape[1..].iter().product::<usize>(), gain.values.len());
+        let (per_image, channels) = (x.per_image(), gain.values.len());
         let mut d_x = vec![0.0; x.values.len()];
         // Per image and channel: the gradient of the gain, then of the shift.
         let mut sums = vec![0.0; x.shape[0] * 2 * channels];

@@ -6,7 +6,7 @@ mod shared_data;
 use gnsm::internals::train::{Run, Saver, TrainingState};
 use gnsm::mask::{Grid, MaskFitOptions, MaskFolder, MaskMethod, MaskModel, Preparation, Sample, Setup};
 use gnsm::{Silent, Watcher};
-use gnsm_burn::{MaskDsvdd, MaskGnsm, MaskGnsmConfig, NcsnSize, methods};
+use gnsm_masks::{MaskDsvdd, MaskGnsm, MaskGnsmConfig, NcsnSize, methods};
 
 const SIDE: usize = 16;
 
@@ -101,7 +101,7 @@ fn a_model_file_names_no_device() {
         let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
         let header = String::from_utf8(bytes[8..8 + length].to_vec()).expect("JSON").to_lowercase();
         for word in
-            ["device", "flex", "cpu", "gpu", "cuda", "metal", "vulkan", &gnsm_burn::device_name().to_lowercase()]
+            ["device", "flex", "cpu", "gpu", "cuda", "metal", "vulkan", &gnsm_masks::device_name().to_lowercase()]
         {
             assert!(!header.contains(word), "{}: {word}", method.name());
         }
@@ -146,7 +146,7 @@ fn every_pixel_has_its_share_of_the_score() {
 fn gnsm_learns_where_squares_belong() {
     let mut config = MaskGnsmConfig::fast();
     config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
-    config.training.steps = 250;
+    (config.training.steps, config.training.batch, config.levels.count) = (250, 8, 4);
     let model = fit(&MaskGnsm { config });
     let (curve, _) = model.detector().training().expect("a curve");
     assert!(curve.last().expect("a point").validation < 0.7 * curve[0].validation, "{curve:?}");

@@ -1,8 +1,7 @@
 //! What the tests share that compare a network with PyTorch's: the weights and pictures of `reference/mask_networks.py` in the benchmarks.
 
-use burn_tensor::{Device, Tensor, TensorData};
-
-use crate::weights::{Plan, Weights, floats};
+use crate::engine::{Device, Tensor};
+use crate::weights::{Plan, Weights};
 
 /// What PyTorch says of a network.
 pub struct Expected {
@@ -19,26 +18,35 @@ pub struct Expected {
 }
 
 /// Number i is sin(0.91·i).
-pub fn pictures(shape: [usize; 4], device: &Device) -> Tensor<4> {
+pub fn pictures(shape: [usize; 4], device: &Device) -> Tensor {
     let values: Vec<f32> = (0..shape.iter().product()).map(|i: usize| (0.91 * i as f64).sin() as f32).collect();
-    Tensor::from_data(TensorData::new(values, shape), device)
+    Tensor::new(values, shape, device)
 }
 
-/// Compares outputs and gradient. Weight i is 0.2·sin(0.37·i² + 0.1·i).
-pub fn assert_agrees<const D: usize>(
-    plan: &Plan,
-    expected: &Expected,
-    forward: impl FnOnce(&Weights, &Device) -> Tensor<D>,
-) {
-    let device = Device::flex().autodiff();
+/// Compares outputs and gradient on every device there is. Weight i is 0.2·sin(0.37·i² + 0.1·i).
+pub fn assert_agrees(plan: &Plan, expected: &Expected, forward: impl Fn(&Weights, &Device) -> Tensor) {
     assert_eq!(plan.total(), expected.weights);
+    for device in devices() {
+        assert_agrees_on(&device, plan, expected, &forward);
+    }
+}
+
+/// The CPU, and burn's where it is built in.
+pub fn devices() -> Vec<Device> {
+    vec![
+        Device::Cpu,
+        #[cfg(feature = "burn-on-cpu")]
+        Device::Burn(burn_tensor::Device::flex()),
+    ]
+}
+
+fn assert_agrees_on(device: &Device, plan: &Plan, expected: &Expected, forward: impl Fn(&Weights, &Device) -> Tensor) {
     let weight = |i: usize| (0.2 * (0.37 * i as f64 * i as f64 + 0.1 * i as f64).sin()) as f32;
-    let weights = Weights::new(plan, &(0..plan.total()).map(weight).collect::<Vec<f32>>(), &device);
-    let y = forward(&weights, &device);
-    let outputs = floats(y.clone());
+    let weights = Weights::learned(plan, &(0..plan.total()).map(weight).collect::<Vec<f32>>(), device);
+    let y = forward(&weights, device);
+    let outputs = y.values();
     let factors: Vec<f32> = (0..outputs.len()).map(|i| (0.53 * i as f64).cos() as f32).collect();
-    let factors = Tensor::from_data(TensorData::new(factors, y.dims()), &device);
-    let gradient = weights.flat_gradient(&(y * factors).sum().backward());
+    let gradient = weights.flat_gradient(y.backward(factors));
 
     assert_near(&outputs, &expected.outputs, "output");
     assert_near(&gradient, &expected.gradient, "gradient");

@@ -1,11 +1,10 @@
 //! What the score network learns: to undo the noise on a mask, while it sees the image.
 //!
 //! A mask is a row whose categorical columns lie on a grid. So noise, loss and gradient are those of tables. Only the
-//! network is burn's.
+//! network is another.
 
 use std::ops::Range;
 
-use burn_tensor::{Device, Tensor, TensorData};
 use gnsm::internals::columns::Layout;
 use gnsm::internals::error::stop_point;
 use gnsm::internals::math::{fill_gumbel, simd, stream};
@@ -15,9 +14,10 @@ use rand::Rng;
 use rayon::prelude::*;
 
 use crate::descent::LearningTask;
+use crate::engine::{Device, Tensor};
 use crate::ncsn::Ncsn;
 use crate::pictures::Picture;
-use crate::weights::{Weights, floats};
+use crate::weights::Weights;
 
 /// Names of the random streams.
 const TRAINING: u64 = 12;
@@ -46,8 +46,8 @@ impl Presenter<'_> {
         self.loss.layout
     }
 
-    /// Runs the network on some noisy masks: logits [pictures, pixels, classes].
-    pub fn logits(&self, weights: &Weights, noisy: &[Noisy], device: &Device) -> Tensor<4> {
+    /// Runs the network on some noisy masks: logits [pictures, side, side, classes].
+    pub fn logits(&self, weights: &Weights, noisy: &[Noisy], device: &Device) -> Tensor {
         stop_point();
         let Loss { layout, levels, parameterisation, .. } = *self.loss;
         let n_classes = layout.width() / layout.n_groups();
@@ -66,9 +66,9 @@ impl Presenter<'_> {
             }
         }
         let shape = [noisy.len(), self.side, self.side, channels];
-        let inputs = Tensor::from_data(TensorData::new(inputs, shape), device);
+        let inputs = Tensor::new(inputs, shape, device);
         let log_lambdas: Vec<f32> = noisy.iter().map(|noisy| levels.lambda(noisy.level).ln()).collect();
-        self.network.forward(weights, inputs, &log_lambdas)
+        self.network.forward(weights, &inputs, &log_lambdas)
     }
 
     /// A mask with noise from a stream of its own.
@@ -118,7 +118,7 @@ pub struct MaskDenoising<'a> {
     pub batch: usize,
     /// The share of masks that are hidden altogether.
     pub hidden: f32,
-    /// Where gradients are computed.
+    /// Where the network runs.
     pub device: Device,
 }
 
@@ -139,12 +139,12 @@ impl MaskDenoising<'_> {
     }
 
     /// The loss of one held-out picture at one of its levels.
-    fn loss_at(&self, weights: &Weights, index: usize, device: &Device) -> f64 {
+    fn loss_at(&self, weights: &Weights, index: usize) -> f64 {
         let levels = self.presenter.loss.levels.count();
         let picture = Picture::whole(&self.validation[index / VALIDATED_LEVELS]);
         let level = (index / VALIDATED_LEVELS + index % VALIDATED_LEVELS * levels / VALIDATED_LEVELS) % levels;
         let noisy = [self.presenter.noisy(picture, level, &mut stream(self.seed, VALIDATION, 0, index as u64))];
-        let mut logits = floats(self.presenter.logits(weights, &noisy, device));
+        let mut logits = self.presenter.logits(weights, &noisy, &self.device).values();
         self.presenter.losses(&noisy, &mut logits, 0.0)[0]
     }
 }
@@ -157,21 +157,18 @@ impl LearningTask for MaskDenoising<'_> {
     fn gradient(&self, parameters: &[f32], step: u64, pictures: Range<usize>) -> (f64, Vec<f32>) {
         let shift = stream(self.seed, TRAINING, step, u64::MAX).next_u64();
         let noisy: Vec<Noisy> = pictures.map(|position| self.draw(step, position, shift)).collect();
-        let weights = Weights::new(self.presenter.network.plan(), parameters, &self.device);
+        let weights = Weights::learned(self.presenter.network.plan(), parameters, &self.device);
         let logits = self.presenter.logits(&weights, &noisy, &self.device);
-        let mut gradient = floats(logits.clone());
+        let mut gradient = logits.values();
         let scale = 1.0 / (self.batch as f64 * self.pixels());
         let losses = self.presenter.losses(&noisy, &mut gradient, scale as f32);
-        let gradient = Tensor::from_data(TensorData::new(gradient, logits.shape()), &self.device);
-        let gradients = (logits * gradient).sum().backward();
-        (losses.iter().sum::<f64>() * scale, weights.flat_gradient(&gradients))
+        (losses.iter().sum::<f64>() * scale, weights.flat_gradient(logits.backward(gradient)))
     }
 
     fn held_out_loss(&self, parameters: &[f32]) -> f64 {
-        let device = self.device.clone().inner();
-        let weights = Weights::new(self.presenter.network.plan(), parameters, &device);
+        let weights = Weights::fixed(self.presenter.network.plan(), parameters, &self.device);
         let asked = self.validation.len() * VALIDATED_LEVELS;
-        let losses: Vec<f64> = (0..asked).into_par_iter().map(|index| self.loss_at(&weights, index, &device)).collect();
+        let losses: Vec<f64> = (0..asked).into_par_iter().map(|index| self.loss_at(&weights, index)).collect();
         losses.iter().sum::<f64>() / (asked as f64 * self.pixels())
     }
 }

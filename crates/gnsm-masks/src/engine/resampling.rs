@@ -6,7 +6,7 @@
 use gnsm::internals::math::simd;
 use rayon::prelude::*;
 
-use super::kernel::{Kernel, Numbers};
+use super::kernel::{Kernel, Numbers, Shape};
 
 /// The weights along an axis.
 pub const FILTER: [f32; 4] = [0.125, 0.375, 0.375, 0.125];
@@ -27,20 +27,18 @@ pub struct Resampling {
 }
 
 impl Kernel<1> for Resampling {
-    fn forward(self, [x]: [Numbers<'_>; 1]) -> (Vec<f32>, Vec<usize>) {
-        let [images, height, width, channels] = *x.shape else { unreachable!("pictures have four axes") };
+    fn forward(self, [x]: [Numbers<'_>; 1]) -> (Vec<f32>, Shape) {
+        let [images, height, width, channels] = x.shape;
         match self.direction {
             Direction::Down => {
-                (down(x.values, height, width, channels, 1.0), vec![images, height / 2, width / 2, channels])
+                (down(x.values, height, width, channels, 1.0), [images, height / 2, width / 2, channels])
             }
-            Direction::Up => {
-                (up(x.values, height, width, channels, 4.0), vec![images, 2 * height, 2 * width, channels])
-            }
+            Direction::Up => (up(x.values, height, width, channels, 4.0), [images, 2 * height, 2 * width, channels]),
         }
     }
 
     fn backward(self, [x]: [Numbers<'_>; 1], gradient: &[f32], wanted: [bool; 1]) -> [Option<Vec<f32>>; 1] {
-        let [_, height, width, channels] = *x.shape else { unreachable!("pictures have four axes") };
+        let [_, height, width, channels] = x.shape;
         [wanted[0].then(|| match self.direction {
             Direction::Down => up(gradient, height / 2, width / 2, channels, 1.0),
             Direction::Up => down(gradient, 2 * height, 2 * width, channels, 4.0),
