@@ -126,8 +126,8 @@ impl ConvolutionKernel {
         let (in_image, out_image) = (sizes.pixels() * sizes.channels, sizes.pixels() * outputs);
         let per_part = sizes.images.div_ceil(PARTS);
         let parts = x.par_chunks(per_part * in_image).zip(gradient.par_chunks(per_part * out_image));
-        let sums: Vec<f32> = parts
-            .flat_map_iter(|(x, gradient)| {
+        let sums: Vec<Vec<f32>> = parts
+            .map(|(x, gradient)| {
                 let (mut sum, mut gathered) = (vec![0.0; window * outputs], Vec::new());
                 for (image, gradient) in x.chunks_exact(in_image).zip(gradient.chunks_exact(out_image)) {
                     self.for_each_band(image, sizes, &mut gathered, |pixels, band, window| {
@@ -139,7 +139,11 @@ impl ConvolutionKernel {
                 sum
             })
             .collect();
-        sum_rows(&sums, window * outputs)
+        let sum = |mut sum: Vec<f32>, part: Vec<f32>| {
+            gnsm::internals::math::add(&mut sum, &part);
+            sum
+        };
+        sums.into_iter().reduce(sum).unwrap_or_default()
     }
 
     /// Calls `work` with the pixels of each band of an image, their windows as the rows of a matrix, and the length of such a row.

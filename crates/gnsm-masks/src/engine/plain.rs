@@ -13,18 +13,19 @@ pub struct Add {
 
 impl Kernel<2> for Add {
     fn forward(self, [a, b]: [Numbers<'_>; 2]) -> (Vec<f32>, Shape) {
-        let mut y = a.values.to_vec();
-        for y in y.chunks_exact_mut(b.values.len()) {
-            for (y, b) in y.iter_mut().zip(b.values) {
-                *y = (*y + b) * self.times;
-            }
+        let mut y = Vec::with_capacity(a.values.len());
+        for a in a.values.chunks_exact(b.values.len()) {
+            y.extend(a.iter().zip(b.values).map(|(a, b)| (a + b) * self.times));
         }
         (y, a.shape)
     }
 
     fn backward(self, [_, b]: [Numbers<'_>; 2], gradient: &[f32], wanted: [bool; 2]) -> [Option<Vec<f32>>; 2] {
         let of_a: Vec<f32> = gradient.iter().map(|gradient| gradient * self.times).collect();
-        let of_b = wanted[1].then(|| sum_rows(&of_a, b.values.len()));
+        let of_b = wanted[1].then(|| match b.values.len() {
+            all if all == of_a.len() => of_a.clone(),
+            one => sum_rows(&of_a, one),
+        });
         [wanted[0].then_some(of_a), of_b]
     }
 }
