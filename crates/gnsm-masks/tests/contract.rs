@@ -25,7 +25,7 @@ fn pair(index: usize, class: u8, moved: usize) -> Sample {
 /// A small network. Steps are few: what is promised holds for a network that has learned little, too.
 fn small() -> MaskGnsmConfig {
     let mut config = MaskGnsmConfig::fast();
-    config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
+    config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 2 };
     config.training.steps = 12;
     config.training.validate_every = 4;
     config.training.batch = 8;
@@ -145,8 +145,8 @@ fn every_pixel_has_its_share_of_the_score() {
 #[test]
 fn gnsm_learns_where_squares_belong() {
     let mut config = MaskGnsmConfig::fast();
-    config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 1 };
-    (config.training.steps, config.training.batch, config.levels.count) = (250, 8, 4);
+    config.network = NcsnSize { channels: 8, multipliers: vec![1, 2], blocks: 1, fold: 2 };
+    config.training.steps = 250;
     let model = fit(&MaskGnsm { config });
     let (curve, _) = model.detector().training().expect("a curve");
     assert!(curve.last().expect("a point").validation < 0.7 * curve[0].validation, "{curve:?}");

@@ -18,7 +18,9 @@ TRIES = 3
 
 #: The child says when it starts and when it was interrupted, and how many threads it had before and has then.
 CHILD = """
-import os, sys, time, gnsm, numpy
+import os, signal, sys, time, gnsm, numpy
+# A shell that runs the tests in the background switches Ctrl-C off for them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def threads():
     return len(os.listdir("/proc/self/task"))
 draw = numpy.random.default_rng(0)
