@@ -126,8 +126,9 @@ bench-masks-speed: target/venv-speed
 	cargo build --release -p gnsm-bench --example mask_step
 	target/venv-speed/bin/python crates/gnsm-bench/reference/masks_speed.py target/release/examples/mask_step
 
-# Whether the networks for masks compile for GPUs: hundreds of crates, so not part of `check`. DOCS_RS keeps a crate under
-# `cuda` from fetching a compiler, which only programs that run need. Then the operations that GPUs run, on a CPU beside ours.
+# Whether the networks for masks compile for GPUs: hundreds of crates, so not part of `check`. DOCS_RS keeps a crate
+# under `cuda` from fetching a compiler, which only programs that run need. Then the operations that GPUs run, on a CPU
+# beside ours.
 check-gpu:
 	cargo check -p gnsm-masks --features vulkan
 	cargo check -p gnsm-masks --features metal

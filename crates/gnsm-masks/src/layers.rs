@@ -108,8 +108,8 @@ impl Norm {
     }
 }
 
-/// A residual block, after BigGAN's: norm, resampling, convolution with the level's embedding as its bias, norm, convolution; beside it a
-/// shortcut; the sum over √2 keeps the variance.
+/// A residual block, after BigGAN's: norm, resampling, convolution with the level's embedding as its bias, norm,
+/// convolution; beside it a shortcut; the sum over √2 keeps the variance.
 #[derive(Debug, Clone)]
 pub struct Block {
     first_norm: Norm,

@@ -1,7 +1,7 @@
 //! Attention of every pixel of an image to every other.
 //!
-//! With S = Q·Kᵀ/√c and A = softmax(S) by rows, Y = A·V. Backward, with G the gradient of Y: ∂V = Aᵀ·G, D = G·Vᵀ, ∂S = A∘(D −
-//! the sum over each row of A∘D), ∂Q = ∂S·K/√c and ∂K = ∂Sᵀ·Q/√c.
+//! With S = Q·Kᵀ/√c and A = softmax(S) by rows, Y = A·V. Backward, with G the gradient of Y: ∂V = Aᵀ·G, D = G·Vᵀ, ∂S =
+//! A∘(D − the sum over each row of A∘D), ∂Q = ∂S·K/√c and ∂K = ∂Sᵀ·Q/√c.
 
 use gnsm::internals::math::{exp, simd};
 use rayon::prelude::*;

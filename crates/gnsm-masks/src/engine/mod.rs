@@ -29,9 +29,9 @@ pub use tensor::{Device, Gradients, Tensor};
 /// What can be done with tensors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Operation {
-    /// Convolution of x with a square window of side 1 or 3, stride 1, zeros beyond the border. The weight is [1, 1, side² ·
-    /// inputs, outputs], the window's rows first; the bias [1, 1, 1, outputs], or [images, 1, 1, outputs] for one of each
-    /// image's own.
+    /// Convolution of x with a square window of side 1 or 3, stride 1, zeros beyond the border. The weight is [1, 1,
+    /// side² · inputs, outputs], the window's rows first; the bias [1, 1, 1, outputs], or [images, 1, 1, outputs] for
+    /// one of each image's own.
     Convolve { side: usize },
     /// Convolution of each channel by itself with a window of its own, [channels, 1, 3, 3].
     LookAround,
