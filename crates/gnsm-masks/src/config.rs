@@ -78,7 +78,7 @@ impl MaskGnsmConfig {
     /// Fewer steps, for a first try.
     pub fn quick() -> Self {
         let mut config = Self::fast();
-        config.training.steps = 480;
+        config.training.steps = 320;
         config
     }
 

@@ -98,6 +98,11 @@ impl Column {
         self.counts.len()
     }
 
+    /// Rows that were counted, those that miss their value too.
+    pub(super) fn n_rows(&self) -> f64 {
+        self.n + f64::from(self.n_missing)
+    }
+
     /// Whether there are two values at least, so that one can be expected rather than another.
     pub fn varies(&self) -> bool {
         self.counts.iter().filter(|count| **count > 0).count() > 1

@@ -7,13 +7,15 @@
 //! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
 //! column is missing that usually tells it, say. So T given the rest is at most ln 20 + 4·odd (see below).
 //!
-//! A row has four figures. The *sum* of all T finds rows in which many cells are a little odd. The *distance* to the nearest
+//! A row has five figures. The *sum* of all T finds rows in which many cells are a little odd. The *distance* to the nearest
 //! rows, the plain sum of what *near* says, counts each column by how much it varies. Categories have no distances to
-//! speak of, so for them there is the *whole*: −ln of the probability of the row (`classes.rs`). None of these can find
-//! one wrong cell among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one
-//! with the most evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out
-//! rows. Where a share c of the columns are categories, the score is half of the nats of the sum, half of
-//! (1 − c)·distance + c·whole, and three times what those of the largest have above ln 30: one row in thirty.
+//! speak of, so for them there is the *whole*: −ln of the probability of the row (`classes.rs`). Few rows tell little about
+//! combinations, so there is how odd the *values* are, wherever they stand (`walk.rs`). None of these can find one wrong
+//! cell among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the
+//! most evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out rows. Where a
+//! share c of the columns are categories, n rows were learned from, and v = c²/3·5000/(5000 + n), the score is
+//! (1 − v)·(sum + (1 − c)·distance + c·whole)/2 + v·values, and three times what the largest has above ln 30: one row in
+//! thirty.
 //!
 //! So it is known how fast scores become rare. The share of usual rows that have x nats in a figure falls with e^−x. In the
 //! worst case the same rows lead in all figures. Then a score grows by 1 + 3 while their share falls by e
@@ -77,16 +79,18 @@ pub(super) struct Evidence {
     pub kinds: Vec<f32>,
     /// [cells]: how odd each is.
     pub odd: Vec<f64>,
-    /// −ln of the probability of the whole row.
+    /// −ln of the probability of the whole row, where it counts.
     pub whole: f64,
+    /// How odd its values are, wherever they stand.
+    pub values: f64,
 }
 
 /// Figures of a row.
-pub(super) const FIGURES: usize = 4;
+pub(super) const FIGURES: usize = 5;
 
-/// The figures of a row: sum, largest, distance and whole.
+/// The figures of a row: sum, largest, distance, whole and values.
 pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> [f64; FIGURES] {
-    let Evidence { kinds, odd, whole } = evidence;
+    let Evidence { kinds, odd, whole, values } = evidence;
     let (mut sum, mut largest, mut distance) = (0.0, 0.0f64, 0.0);
     for ((evidence, tails), odd) in kinds.chunks_exact(KINDS).zip(tails.chunks_exact(KINDS)).zip(odd) {
         let mut nats = [0.0; KINDS];
@@ -100,7 +104,7 @@ pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> 
             largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));
         }
     }
-    [sum, largest, distance, *whole]
+    [sum, largest, distance, *whole, *values]
 }
 
 /// A row, and room for all that is computed of it.
@@ -143,7 +147,11 @@ impl<'a> View<'a> {
             slots: vec![NOTHING; n_cells],
             numbers: vec![f32::NAN; n_cells],
             membership: Membership::default(),
-            evidence: Evidence { kinds: vec![f32::NAN; n_cells * KINDS], odd: vec![0.0; n_cells], whole: 0.0 },
+            evidence: Evidence {
+                kinds: vec![f32::NAN; n_cells * KINDS],
+                odd: vec![0.0; n_cells],
+                ..Evidence::default()
+            },
             differences: vec![0.0; n_cells],
             search: Search::default(),
             classes: ClassScratch::default(),
@@ -202,7 +210,9 @@ impl<'a> View<'a> {
                 self.blame[cell] = self.doubt(cell, given, self.evidence.odd[cell]);
             }
         }
-        self.evidence.whole = self.whole();
+        self.evidence.whole = if self.cells.categories > 0.0 { self.whole() } else { 0.0 };
+        let own = |cell: usize| self.own(cell).map(|(_, left_out)| left_out);
+        self.evidence.values = self.cells.walk.oddness(&self.slots, own);
     }
 
     /// The evidence that was gathered.
@@ -218,10 +228,11 @@ impl<'a> View<'a> {
     /// The score of the row that was looked at.
     pub fn score(&self) -> f64 {
         let figures = figures(&self.evidence, &self.cells.tails, self.membership.calibrated);
-        let [sum, largest, distance, whole] =
+        let [sum, largest, distance, whole, values] =
             std::array::from_fn(|which| self.cells.row_tails[which].nats(figures[which]));
-        let categories = self.cells.categories;
-        let of_all = f64::midpoint(sum, (1.0 - categories) * distance + categories * whole);
+        let Cells { categories, by_values, .. } = self.cells;
+        let combined = f64::midpoint(sum, (1.0 - categories) * distance + categories * whole);
+        let of_all = (1.0 - by_values) * combined + by_values * values;
         of_all + LARGEST_COUNTS * (largest - ONE_IN_THIRTY).max(0.0)
     }
 

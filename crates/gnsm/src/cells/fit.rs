@@ -12,6 +12,7 @@ use super::neighbours::References;
 use super::pool::{Scratch, Target};
 use super::sample::{Membership, Sample};
 use super::tail::{RowTail, Tail};
+use super::walk::{Walk, share_of_values};
 use super::weights::{HeldOut, best_share};
 use crate::columns::{Encoded, Layout};
 use crate::error::{Error, Result, stop_point};
@@ -42,10 +43,13 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     let learner = Learner { layout, columns: &columns, slots: &slots, sample: &sample };
     let targets = (0..columns.len()).into_par_iter().map(|cell| learner.target(cell)).collect();
     let references = References::learn(layout, &columns, &sample);
-    let (classes, categories) = (Classes::learn(&columns, &slots, &sample), share_of_categories(&columns));
+    let (classes, walk) = (Classes::learn(&columns, &slots, &sample), Walk::learn(&columns, &slots, &sample));
+    let categories = share_of_categories(&columns);
+    let by_values = share_of_values(&columns, categories);
     let tails = vec![Tail::default(); layout.n_cells() * KINDS];
     let (layout, limits, row_tails) = (layout.clone(), sample.limits, Default::default());
-    let mut cells = Cells { layout, limits, columns, targets, references, classes, categories, tails, row_tails };
+    let mut cells =
+        Cells { layout, limits, columns, targets, references, classes, walk, categories, by_values, tails, row_tails };
     (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
     Ok(cells)
 }

@@ -6,7 +6,8 @@
 //! value a cell could have, given the rest of the row (`pool.rs`), with weights that predict held-out cells best
 //! (`weights.rs`). Neighbours speak in cells too (`neighbours.rs`). Each kind of evidence counts by how few held-out
 //! cells of its column have as much (`tail.rs`). The score comes from the sum over cells and kinds, from how likely the
-//! row is as a whole (`classes.rs`), and from the largest cell where that one stands out (`evidence.rs`).
+//! row is as a whole (`classes.rs`), in small tables from how odd its values are wherever they stand (`walk.rs`), and from
+//! the largest cell where that one stands out (`evidence.rs`).
 //!
 //! The parts share the score out in proportion to how much each cell is to blame by the same probabilities; a cell that
 //! holds what was expected has none, and where all cells do, the whole score is the base.
@@ -43,6 +44,7 @@ mod sample;
 mod screen;
 mod storage;
 mod tail;
+mod walk;
 mod weights;
 
 use rayon::prelude::*;
@@ -54,6 +56,7 @@ use neighbours::References;
 use pool::Target;
 use sample::{Limits, Membership, hash_row};
 use tail::{RowTail, Tail};
+use walk::Walk;
 
 use crate::columns::{Encoded, Layout};
 use crate::detectors::{Blanks, Detector, Expected, Guess, NoSettings, Split};
@@ -73,11 +76,14 @@ pub struct Cells {
     targets: Vec<Target>,
     references: References,
     classes: Classes,
+    walk: Walk,
     /// The share of the columns that are categories.
     categories: f64,
+    /// The share of the score that values by themselves have.
+    by_values: f64,
     /// [cells, kinds].
     tails: Vec<Tail>,
-    /// Of a row's sum, of its largest cell, of its distance, and of the whole row.
+    /// Of a row's sum, of its largest cell, of its distance, of the whole row, and of its values.
     row_tails: [RowTail; FIGURES],
 }
 

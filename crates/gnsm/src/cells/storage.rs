@@ -14,6 +14,7 @@ use super::neighbours::References;
 use super::pool::Target;
 use super::sample::{Limits, MOST_REFERENCES};
 use super::tail::{RowTail, TOP, Tail};
+use super::walk::{Walk, share_of_values};
 use crate::columns::Layout;
 use crate::density::BulkTail;
 use crate::files::{Loaded, Store, Tensors};
@@ -73,6 +74,7 @@ impl Store for Cells {
 
         tensors.put("class_rows", self.classes.rows.clone());
         tensors.put("class_counts", self.classes.counts.clone());
+        tensors.put("value_parts", self.walk.parts.clone());
 
         tensors.put("tails", self.tails.iter().map(|tail| tail.at.len() as u32).collect());
         tensors.put("tail_at", self.tails.iter().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
@@ -97,11 +99,25 @@ impl Store for Cells {
         let targets = load_targets(&columns, tensors)?;
         let references = load_references(layout, &columns, tensors)?;
         let classes = load_classes(&columns, tensors)?;
+        let walk = load_walk(&columns, tensors)?;
         let categories = share_of_categories(&columns);
+        let by_values = share_of_values(&columns, categories);
         let tails = load_tails(layout, tensors)?;
         let row_tails = load_row_tails(tensors)?;
         let layout = layout.clone();
-        Ok(Self { layout, limits, columns, targets, references, classes, categories, tails, row_tails })
+        Ok(Self {
+            layout,
+            limits,
+            columns,
+            targets,
+            references,
+            classes,
+            walk,
+            categories,
+            by_values,
+            tails,
+            row_tails,
+        })
     }
 }
 
@@ -240,6 +256,14 @@ fn load_classes(columns: &[Column], tensors: &mut Tensors) -> Loaded<Classes> {
         return Err("the classes hold what is not a number of rows".into());
     }
     Ok(Classes::restored(columns, rows, counts))
+}
+
+fn load_walk(columns: &[Column], tensors: &mut Tensors) -> Loaded<Walk> {
+    let parts: Vec<f64> = tensors.take("value_parts", Walk::n_parts(columns))?;
+    if !parts.iter().all(|part| (0.0..=1e9).contains(part)) {
+        return Err("tensor `value_parts` holds what does not tell how odd a value is".into());
+    }
+    Ok(Walk::restored(columns, parts))
 }
 
 fn load_tails(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Tail>> {
