@@ -7,8 +7,9 @@
 //! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
 //! column is missing that usually tells it, say. So T given the rest is at most ln 20 + 4·odd (see below).
 //!
-//! A row has five figures. The *sum* of all T finds rows in which many cells are a little odd. The *distance* to the nearest
-//! rows, the plain sum of what *near* says, counts each column by how much it varies. Categories have no distances to
+//! A row has five figures. The *sum* of all T finds rows in which many cells are a little odd. It is 10·ln(1 + Σ(e^(T/10) −
+//! 1)): as good as a sum where all T are small, and T itself where there is one alone, so that a large one among many small
+//! ones counts for more than in a plain sum. The *distance* to the nearest rows, the plain sum of what *near* says, counts each column by how much it varies. Categories have no distances to
 //! speak of, so for them there is the *whole*: −ln of the probability of the row (`classes.rs`). Few rows tell little about
 //! combinations, so there is how odd the *values* are, wherever they stand (`walk.rs`). None of these can find one wrong
 //! cell among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the
@@ -57,6 +58,9 @@ const LEAST: f64 = 1e-30;
 /// The least doubt about a value that is missing.
 const LEAST_DOUBT: f64 = 1e-9;
 
+/// Nats by which evidence has to grow to count e times as much in the sum.
+const TEN: f64 = 10.0;
+
 /// The nats of one in twenty: ln 20.
 pub(super) const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
 /// The nats of one in thirty: ln 30.
@@ -98,13 +102,13 @@ pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> 
             *nats = tail.nats(f64::from(*evidence), calibrated);
         }
         nats[GIVEN_THE_REST] = nats[GIVEN_THE_REST].min(ONE_IN_TWENTY + ODD_ALLOWS * odd);
-        sum += nats.iter().sum::<f64>();
+        sum += nats.iter().map(|nats| (nats / TEN).exp_m1()).sum::<f64>();
         distance += if evidence[NEAR].is_nan() { 0.0 } else { f64::from(evidence[NEAR]) };
         if *odd > 0.0 {
             largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));
         }
     }
-    [sum, largest, distance, *whole, *values]
+    [TEN * sum.ln_1p(), largest, distance, *whole, *values]
 }
 
 /// A row, and room for all that is computed of it.
@@ -379,5 +383,26 @@ impl<'a> View<'a> {
         let likeliest = value.max(missing);
         let seen = self.seen(cell, given, &self.scratch.mixed, missing).max(LEAST);
         if seen < likeliest { likeliest * (likeliest / seen).ln() } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The figure of some T, all of one kind: tails whose nats are the evidence itself.
+    fn sum(evidence: &[f32]) -> f64 {
+        let tail = Tail::new(vec![0.0, 20.0], vec![0.0, 20.0], [1.0, 1.0, 0.0, 1.0, 20.0, 20.0]);
+        let kinds = evidence.iter().flat_map(|own| [f32::NAN, f32::NAN, f32::NAN, *own]).collect();
+        let row = Evidence { kinds, odd: vec![0.0; evidence.len()], ..Evidence::default() };
+        figures(&row, &vec![tail; KINDS * evidence.len()], false)[0]
+    }
+
+    #[test]
+    fn one_large_cell_counts_for_more_than_many_small_ones() {
+        assert!((sum(&[7.0, 0.0]) - 7.0).abs() < 1e-9);
+        // Python: 10*math.log(1 + math.expm1(.1) + math.expm1(.2))
+        assert!((sum(&[1.0, 2.0]) - 2.825_994_348_8).abs() < 1e-9, "{}", sum(&[1.0, 2.0]));
+        assert!(sum(&[9.0, 0.0, 0.0]) > sum(&[3.0, 3.0, 3.0]));
     }
 }

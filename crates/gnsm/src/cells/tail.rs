@@ -105,7 +105,16 @@ pub(super) struct RowTail {
 
 impl RowTail {
     /// Learns from figures and how many rows have them.
-    pub fn learn(mut rows: Vec<(f64, u32)>) -> Self {
+    pub fn learn(rows: Vec<(f64, u32)>) -> Self {
+        Self::learn_with(rows, |quantile| BulkTail::fit(quantile))
+    }
+
+    /// The same from rows of which this share at least is usual.
+    pub fn learn_from_bulk(share: f64, rows: Vec<(f64, u32)>) -> Self {
+        Self::learn_with(rows, |quantile| BulkTail::from_bulk(share, quantile))
+    }
+
+    fn learn_with(mut rows: Vec<(f64, u32)>, fit: impl Fn(&dyn Fn(f64) -> f64) -> BulkTail) -> Self {
         rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let n: f64 = rows.iter().map(|(_, count)| f64::from(*count)).sum();
         let quantile = |share: f64| {
@@ -119,7 +128,7 @@ impl RowTail {
         let (at, nats) = knots(&rows, n);
         let from = quantile(0.9);
         let (tenth, kinds) = count_kinds(rows.iter().copied().take_while(|(figure, _)| *figure >= from));
-        let top = if BulkTail::can_tell(tenth, kinds) { BulkTail::fit(quantile) } else { BulkTail::default() };
+        let top = if BulkTail::can_tell(tenth, kinds) { fit(&quantile) } else { BulkTail::default() };
         Self { at, nats, top }
     }
 

@@ -215,6 +215,16 @@ impl BulkTail {
         Self { from, step: if step.is_finite() { step.max(0.0) } else { 0.0 } }
     }
 
+    /// One whose step is (q − p) / ln 4, where q is the point below which that share of the numbers lies, and p the one above
+    /// which four times as many lie. So odd numbers cannot stretch it while they are fewer than those above q. It is too
+    /// short where the tail is heavier than the bulk tells.
+    pub fn from_bulk(share: f64, quantile: impl Fn(f64) -> f64) -> Self {
+        let [low, high] = [1.0 - 4.0 * (1.0 - share), share].map(quantile);
+        let step = ((high - low) / 4f64.ln()).max(0.0);
+        let step = if step.is_finite() { step } else { 0.0 };
+        Self { from: high + step * ((1.0 - share) / (1.0 - BULK)).ln(), step }
+    }
+
     /// Whether the largest tenth of the numbers, of which so many are distinct, has a tail at all. Where most of them are
     /// one of a few numbers, the next of these is no farther out than the last.
     pub fn can_tell(tenth: u64, distinct: u64) -> bool {
@@ -263,6 +273,13 @@ mod tests {
         }
         assert_eq!(bulk.nats(3.0), None);
         assert_eq!(BulkTail::fit(|_| 1.0).nats(9.0), None);
+        let stretched = |share: f64| if share > 0.96 { 1e6 } else { numbers[(share * 2000.0) as usize] };
+        let bulk = BulkTail::from_bulk(0.95, stretched);
+        for value in [4.0, 8.0, 30.0] {
+            let nats = bulk.nats(value).expect("beyond the bulk");
+            assert!((nats - value).abs() < 0.03 * value, "{value}: {nats}, whatever one in twenty-five is");
+        }
+        assert!(BulkTail::fit(stretched).step > 1e5);
         let light = ExponentialTail::fit(exponential(2000)).expect("a tail");
         for value in [0.5, 2.0, 5.0, 9.0] {
             assert!((light.nats(value) - value).abs() < 0.05 * value, "{value}: {}", light.nats(value));
