@@ -9,7 +9,7 @@
 //! | a date or time by its type, or text or digits of which at least 90 % are dates or times | date |
 //! | whole numbers that can only be seconds or milliseconds since 1970 | date |
 //! | whole numbers, nearly all different, that leave hardly a gap, or whose name says id, number, key … | identifier |
-//! | whole numbers with at most 20 distinct values, none of them far outside | categorical: codes, flags, small counts |
+//! | whole numbers with at most 20 distinct values, none of them far outside nor with marks between thousands | categorical: codes, flags, small counts |
 //! | bare digits, at least 4 of them, that repeat, lie far apart and are not rounded to hundreds | categorical: codes |
 //! | whole numbers that repeat and whose name says id, number, key …; those of one length whose name says zip, phone … | categorical: codes |
 //! | text of digits of one length, some with a 0 in front, or with a + | an identifier or categorical, as other text |
@@ -32,6 +32,7 @@ use super::learned::{categorical, identifier, numbers_of, numeric, text};
 use super::number::{NumberFormat, parse_number};
 use super::scale::at_rank;
 use super::schema::{ColumnSchema, Kind, KindChoice, plural};
+use super::written::Written;
 use crate::error::{Error, Result};
 use crate::table::{Column, Table, Values};
 
@@ -44,19 +45,32 @@ const FEWEST_WITH_MIDDLE: usize = 20;
 /// Words, or characters, from which on text is prose.
 const PROSE: (f64, f64) = (4.0, 40.0);
 
-/// Decides what a column is, and learns it.
-pub(super) fn learn_column(table: &Table, cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Result<ColumnSchema> {
+/// Decides what a column is, and learns it; also tells how its numbers are written. `elsewhere` is whether a comma marks
+/// the decimals of the other columns, if that is known.
+pub(super) fn learn_column(
+    table: &Table,
+    cells: CellsToLearn<'_>,
+    choice: Option<KindChoice>,
+    elsewhere: Option<bool>,
+) -> Result<(ColumnSchema, Written)> {
     let column = cells.column;
+    let schema = |kind: Kind, reason: String| ColumnSchema { name: column.name.clone(), kind, reason };
+    if choice == Some(KindChoice::Ignore) {
+        return Ok((schema(Kind::Ignored, "as asked".into()), Written::default()));
+    }
+    if matches!(column.values, Values::Unsupported { .. }) {
+        return Err(unsupported(table, column));
+    }
+    let counted = count(cells, choice);
+    // A number by its type is written by nobody.
+    let typed = matches!(column.values, Values::Number { .. });
+    let written = if typed { Written::default() } else { Written::of(counted.cells()) };
+    let numbers = if typed { (NumberFormat::default(), counted.present) } else { written.format(elsewhere) };
     let (kind, reason) = match choice {
-        Some(KindChoice::Ignore) => (Kind::Ignored, "as asked".to_owned()),
-        _ if matches!(column.values, Values::Unsupported { .. }) => return Err(unsupported(table, column)),
-        Some(choice) => {
-            let counted = count(cells, Some(choice));
-            (chosen(table, cells, &counted, choice)?, "as asked".to_owned())
-        }
-        None => found(cells, &count(cells, None)),
+        Some(choice) => (chosen(table, cells, &counted, numbers, choice)?, "as asked".to_owned()),
+        None => found(cells, &counted, numbers),
     };
-    Ok(ColumnSchema { name: column.name.clone(), kind, reason })
+    Ok((schema(kind, reason), written))
 }
 
 fn unsupported(table: &Table, column: &Column) -> Error {
@@ -69,7 +83,13 @@ fn unsupported(table: &Table, column: &Column) -> Error {
 }
 
 /// A kind that the user asked for.
-fn chosen(table: &Table, cells: CellsToLearn<'_>, counted: &Counted, choice: KindChoice) -> Result<Kind> {
+fn chosen(
+    table: &Table,
+    cells: CellsToLearn<'_>,
+    counted: &Counted,
+    (format, n_numbers): (NumberFormat, usize),
+    choice: KindChoice,
+) -> Result<Kind> {
     let column = cells.column;
     let refuse = |what: &str| {
         let first = counted.counts.first().map_or("", |(text, _)| text.as_str());
@@ -85,8 +105,7 @@ fn chosen(table: &Table, cells: CellsToLearn<'_>, counted: &Counted, choice: Kin
         KindChoice::Text => text(counted),
         KindChoice::Ignore => Kind::Ignored,
         KindChoice::Numeric => {
-            let (format, n) = NumberFormat::find(counted.cells());
-            if n == 0 && counted.present > 0 {
+            if n_numbers == 0 && counted.present > 0 {
                 return Err(refuse("a number"));
             }
             numeric(counted, format)
@@ -106,7 +125,7 @@ fn chosen(table: &Table, cells: CellsToLearn<'_>, counted: &Counted, choice: Kin
 }
 
 /// The kind that fits, and why.
-fn found(cells: CellsToLearn<'_>, counted: &Counted) -> (Kind, String) {
+fn found(cells: CellsToLearn<'_>, counted: &Counted, (format, n_numbers): (NumberFormat, usize)) -> (Kind, String) {
     let column = cells.column;
     let distinct = counted.distinct();
     let values = counted.values();
@@ -146,8 +165,6 @@ fn found(cells: CellsToLearn<'_>, counted: &Counted) -> (Kind, String) {
         let what = if format == DateFormat::TimeOfDay { "times of day" } else { "dates" };
         return (kind, format!("{what}{order}{}", strays(counted, n)));
     }
-    let (format, n_numbers) =
-        if typed_number { (NumberFormat::default(), counted.present) } else { NumberFormat::find(counted.cells()) };
     let plain = |text: &str| parse_number(text).is_some();
     // The type says text, and the text says no more than a plain number: the type is right.
     let plain_text = typed_text && counted.cells().all(|(text, _)| plain(text));
@@ -206,7 +223,10 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
                 );
             }
         }
-        if distinct <= FEW_INTEGERS && !some_lie_far_outside(counted, &format) {
+        // What has marks between its thousands is an amount.
+        let mark = if format.decimal_comma { '.' } else { ',' };
+        let has_thousands = counted.cells().any(|(text, _)| text.contains(mark) && is_whole(text));
+        if distinct <= FEW_INTEGERS && !has_thousands && !some_lie_far_outside(counted, &format) {
             return (categorical(counted), format!("whole numbers with {values}"));
         }
         let present = counted.all_present();
@@ -227,6 +247,7 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
     }
     let written = match (&format.unit, format.decimal_comma) {
         (Some(unit), _) => format!(" in {unit}"),
+        (None, true) if integers => " with points between thousands".to_owned(),
         (None, true) => " with a decimal comma".to_owned(),
         (None, false) => String::new(),
     };

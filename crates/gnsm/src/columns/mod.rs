@@ -1,6 +1,7 @@
 //! What the columns of a table are, and rows as detectors see them.
 //!
-//! `counted` counts the cells of a column. `kinds` decides what it is, with the help of `number` (numbers as written) and `date`.
+//! `counted` counts the cells of a column. `kinds` decides what it is, with the help of `number` (numbers as written),
+//! `written` (their decimal mark) and `date`.
 //! `learned` and `dated` learn about it, with the help of `spelling` and `scale`; `schema` is the result. `relations` finds
 //! numbers that others give. `features` says what of a column is looked at, `parsed` reads its cells, and `encode` turns
 //! the rows of a table into category codes and scaled numbers (`encoded`). `layout` is the shape of such a row. `ladder` keeps
@@ -27,6 +28,7 @@ mod scale;
 mod schema;
 mod spelling;
 mod survey;
+mod written;
 
 pub(crate) use chosen::ChosenRows;
 pub use chosen::SmallestHashes;

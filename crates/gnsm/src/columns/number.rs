@@ -1,9 +1,11 @@
 //! Numbers as people write them.
 //!
 //! `$4,219.50`, `1.234,56 €`, `1 234`, `1'234`, `12 %`, `12.0 oz`, `(5.00)` and `5.00-` are numbers. Whether a comma marks decimals or
-//! thousands is decided once for a column ([`NumberFormat::find`]), never cell by cell. `007` is not a number: its zeros matter.
+//! thousands is decided once for a column (`written.rs`), never cell by cell. `007` is not a number: its zeros matter.
 
 use serde::{Deserialize, Serialize};
+
+use super::written::Written;
 
 /// How the numbers of a column are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,16 +27,9 @@ const CURRENCY_CODES: [&str; 30] = [
 const LONGEST_UNIT: usize = 12;
 
 impl NumberFormat {
-    /// The format under which most of these cells are numbers, and how many of them are.
-    ///
-    /// Where both readings of a comma fit equally many cells (`1,234` alone), it marks thousands, and a point marks decimals.
+    /// The format under which most of these cells are numbers, and how many of them are (`written.rs` has the rule).
     pub fn find<'a>(cells: impl Iterator<Item = (&'a str, usize)> + Clone) -> (Self, usize) {
-        let count =
-            |format: &Self| cells.clone().filter(|(text, _)| format.parse(text).is_some()).map(|(_, n)| n).sum();
-        let unit = common_unit(cells.clone());
-        let [point, comma] = [false, true].map(|decimal_comma| Self { decimal_comma, unit: unit.clone() });
-        let (by_point, by_comma): (usize, usize) = (count(&point), count(&comma));
-        if by_comma > by_point { (comma, by_comma) } else { (point, by_point) }
+        Written::of(cells).format(None)
     }
 
     /// The number that a text stands for; infinities are numbers, NaN is not.
@@ -179,7 +174,7 @@ fn strip_currency(text: &str) -> &str {
 }
 
 /// The unit that follows most numbers of a column, if one does.
-fn common_unit<'a>(cells: impl Iterator<Item = (&'a str, usize)>) -> Option<String> {
+pub(super) fn common_unit<'a>(cells: impl Iterator<Item = (&'a str, usize)>) -> Option<String> {
     let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
     let mut total = 0;
     for (text, n) in cells {

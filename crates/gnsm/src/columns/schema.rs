@@ -15,6 +15,7 @@ use super::number::NumberFormat;
 use super::relations::{Relation, learn_relations};
 use super::scale::Scale;
 use super::survey::{Survey, Surveyed};
+use super::written::{Written, common};
 use crate::error::{Error, Result};
 use crate::table::{Column, Table, Values, default_missing, is_default_missing};
 
@@ -253,12 +254,17 @@ impl Schema {
         if let Some(name) = choices.columns.keys().chain(&choices.label).find(|name| table.column(name).is_none()) {
             return Err(no_such_column(table, name));
         }
-        let mut columns: Vec<ColumnSchema> = table
-            .columns
-            .iter()
-            .filter(|column| Some(&column.name) != choices.label.as_ref())
-            .map(|column| learn_one(table, column, rows, choices, survey))
-            .collect::<Result<_>>()?;
+        let used = table.columns.iter().filter(|column| Some(&column.name) != choices.label.as_ref());
+        let learn = |column: &Column, elsewhere| learn_one(table, column, rows, choices, survey, elsewhere);
+        let mut learned: Vec<(&Column, (ColumnSchema, Written))> =
+            used.map(|column| Ok((column, learn(column, None)?))).collect::<Result<_>>()?;
+        // A column may leave open what `1.508` is, and the others tell.
+        let numbers = learned.iter().filter(|(_, (schema, _))| matches!(schema.kind, Kind::Numeric { .. }));
+        let decimal_comma = common(numbers.map(|(_, (_, written))| written));
+        for (column, known) in learned.iter_mut().filter(|(_, (_, written))| written.depends(decimal_comma)) {
+            *known = learn(column, decimal_comma)?;
+        }
+        let mut columns: Vec<ColumnSchema> = learned.into_iter().map(|(_, (schema, _))| schema).collect();
         let is_scored =
             |column: &ColumnSchema| !matches!(column.kind, Kind::Ignored | Kind::Identifier { .. } | Kind::Text { .. });
         if !columns.iter().any(is_scored) {
@@ -322,17 +328,19 @@ fn learn_one(
     rows: &[usize],
     choices: &ColumnChoices,
     survey: Option<&Survey>,
-) -> Result<ColumnSchema> {
+    elsewhere: Option<bool>,
+) -> Result<(ColumnSchema, Written)> {
     let choice = choices.columns.get(&column.name).copied();
     match survey.and_then(|survey| survey.column(column)) {
-        None => learn_column(table, CellsToLearn::all(column, rows), choice),
+        None => learn_column(table, CellsToLearn::all(column, rows), choice, elsewhere),
         Some(Surveyed::Beyond(beyond)) => {
-            learn_column(table, CellsToLearn { beyond: Some(beyond), ..CellsToLearn::all(column, rows) }, choice)
+            let cells = CellsToLearn { beyond: Some(beyond), ..CellsToLearn::all(column, rows) };
+            learn_column(table, cells, choice, elsewhere)
         }
         Some(Surveyed::Whole(column, weights)) => {
             let rows: Vec<usize> = (0..weights.len()).collect();
             let cells = CellsToLearn { weights: Some(&weights), ..CellsToLearn::all(&column, &rows) };
-            learn_column(table, cells, choice)
+            learn_column(table, cells, choice, elsewhere)
         }
     }
 }

@@ -21,7 +21,7 @@ fn named(name: &str, cells: &[impl AsRef<str>]) -> (Kind, String) {
     let mut table = text_table(cells);
     table.columns[0].name = name.into();
     let rows: Vec<usize> = (0..cells.len()).collect();
-    let schema = learn_column(&table, CellsToLearn::all(&table.columns[0], &rows), None).expect("a kind");
+    let (schema, _) = learn_column(&table, CellsToLearn::all(&table.columns[0], &rows), None, None).expect("a kind");
     (schema.kind, schema.reason)
 }
 
@@ -36,6 +36,12 @@ fn few_whole_numbers_are_categories_and_many_are_numbers() {
     assert!(matches!(kind_of(&many).0, Kind::Numeric { .. }));
     assert!(matches!(kind_of(&["1.5", "2.5", "1.0"]).0, Kind::Numeric { .. }));
     assert!(matches!(kind_of(&["007", "012", "003"]).0, Kind::Categorical { .. }));
+    // What has marks between its thousands is an amount.
+    for amounts in [["1.500", "500", "2.000"], ["1,500", "500", "2,000"]] {
+        let (kind, reason) = kind_of(&amounts.repeat(9));
+        let Kind::Numeric { format, .. } = kind else { panic!("{reason}") };
+        assert_eq!(format.parse(amounts[0]), Some(1500.0), "{reason}");
+    }
 }
 
 #[test]
@@ -250,7 +256,7 @@ fn a_constant_number_is_watched_as_a_category() {
 #[test]
 fn forcing_words_to_be_numbers_names_one() {
     let table = text_table(&["a", "b", "c"]);
-    let error = learn_column(&table, CellsToLearn::all(&table.columns[0], &[0, 1, 2]), Some(KindChoice::Numeric))
+    let error = learn_column(&table, CellsToLearn::all(&table.columns[0], &[0, 1, 2]), Some(KindChoice::Numeric), None)
         .expect_err("text");
     assert_eq!(
         error.to_string(),

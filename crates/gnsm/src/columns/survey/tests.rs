@@ -49,6 +49,34 @@ fn learned(table: &Table, survey: Option<&Survey>) -> Schema {
 }
 
 #[test]
+fn a_survey_tells_the_decimal_mark_as_the_table_does() {
+    let mut text = String::from("zaehler;kwh;liter;betrag;ort\n");
+    for i in 0..2000usize {
+        // Three digits after each point and comma: by themselves, the first two columns tell nothing.
+        let (kwh, liter) = (1000 + i * 7919 % 90_000, 100 + i * 6007 % 900);
+        let (thousands, kwh) = (kwh / 1000, kwh % 1000);
+        let ort = ["Bonn", "Ulm"][i % 2];
+        let _ = writeln!(
+            text,
+            "{thousands}.{kwh:03};{}.{:03};1,{liter};{},{:02};{ort}",
+            i % 7 + 1,
+            i * 13 % 1000,
+            i % 300,
+            i % 97
+        );
+    }
+    let table = read("strom.csv", &text);
+    let few: Vec<usize> = (0..40).map(|i| i * 49).collect();
+    let survey = surveyed(&table, 333);
+    for (table, survey) in [(&table, None), (&table.select(&few), Some(&survey))] {
+        let schema = learned(table, survey);
+        for column in &schema.columns[..4] {
+            assert!(matches!(&column.kind, Kind::Numeric { format, .. } if format.decimal_comma), "{column:?}");
+        }
+    }
+}
+
+#[test]
 fn few_values_give_the_schema_of_the_whole_table() {
     let table = orders(4000);
     let expected = learned(&table, None);
