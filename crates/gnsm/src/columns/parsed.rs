@@ -66,8 +66,8 @@ pub(super) fn fits(schema: &Schema, at: usize, parsed: &[Parsed<'_>], row: usize
         _ => None,
     };
     let terms: Vec<f64> = relation.terms.iter().map(number).collect::<Option<_>>()?;
-    let result = Some(relation.result(&terms)).filter(|result| result.is_finite())?;
-    Some(relation.holds(number(&relation.of)?, result))
+    let number = number(&relation.of)?;
+    relation.result(&terms).is_finite().then(|| relation.holds(number, &terms))
 }
 
 /// How long the date of a feature is after that of another column. From a date far outside nothing is measured: it is odd
