@@ -142,7 +142,7 @@ mod tests {
         );
         assert_eq!(commas(&["1,508", "914", "13,816", "77", "2,000", "5"]), [false, false, true]);
         // One error does not matter.
-        let mut cells = vec!["1.508", "914"].repeat(40);
+        let mut cells = ["1.508", "914"].repeat(40);
         cells.push("138.16");
         assert_eq!(commas(&cells), [true, false, true]);
     }
