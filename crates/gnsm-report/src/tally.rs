@@ -144,7 +144,7 @@ impl Tally {
             let training = (!is_own).then(|| Counts::of_training(model, feature));
             let here = &self.here[feature.group];
             match feature.aspect {
-                Aspect::Key | Aspect::Lead | Aspect::Mark | Aspect::Fits(_) => None,
+                Aspect::Key | Aspect::Repeat | Aspect::Lead | Aspect::Mark | Aspect::Fits(_) => None,
                 Aspect::Position if feature.number.is_none() => None,
                 _ if feature.number.is_some() => histogram(encoder, feature, here, training.as_ref()),
                 Aspect::Part(_) => parts(encoder, feature, here, training.as_ref()),
@@ -158,7 +158,13 @@ impl Tally {
 fn title(encoder: &Encoder, feature: &Feature) -> String {
     match feature.aspect {
         Aspect::Value if matches!(encoder.schema_of(feature).kind, Kind::Date { .. }) => "times that repeat".into(),
-        Aspect::Value | Aspect::Number | Aspect::Key | Aspect::Lead | Aspect::Mark | Aspect::Fits(_) => String::new(),
+        Aspect::Value
+        | Aspect::Number
+        | Aspect::Key
+        | Aspect::Repeat
+        | Aspect::Lead
+        | Aspect::Mark
+        | Aspect::Fits(_) => String::new(),
         Aspect::Shape => "shape (A: a letter, 9: a digit)".into(),
         Aspect::Length => "number of characters".into(),
         Aspect::Position => "when".into(),

@@ -8,7 +8,8 @@
 //! - The group of a numeric feature says whether the number was there: present, missing, or something that is no number. The
 //!   number itself is z (`scale.rs`), or NaN where there is none.
 //! - A feature that has nothing to say of a row, such as the weekday of a missing date, has its most usual value. The feature
-//!   that says whether the date is there tells the rest.
+//!   that says whether the date is there tells the rest. So it is with whether a key repeats, where only some rows of a table
+//!   are at hand; a detector that can do without a cell is told nothing there instead.
 //!
 //! Columns are found by name, so their order in the file does not matter.
 
@@ -57,7 +58,7 @@ pub struct Encoder {
     codes: Vec<Codes>,
     /// For each feature whether it is set aside.
     aside: Vec<bool>,
-    /// Whether what is set aside is also hidden from the detector.
+    /// Whether the detector can do without a cell ([`ABSENT`]), so that what is not known of a row is hidden from it.
     hides: bool,
 }
 
@@ -90,11 +91,16 @@ impl Encoder {
         Self { layout: layout.with_shared(shared), schema, features, codes, aside, hides: false }
     }
 
-    /// Sets these features aside, and nothing else. `hides` says whether [`Self::encode`] leaves them out of rows, for a
-    /// detector that can do without; otherwise only their parts of a score are to be cleared.
-    pub(crate) fn set_aside(&mut self, features: &[usize], hides: bool) {
+    /// The same encoder, for a detector that can do without a cell, or cannot.
+    pub(crate) fn for_detector(mut self, knows_absent: bool) -> Self {
+        self.hides = knows_absent;
+        self
+    }
+
+    /// Sets these features aside, and nothing else. [`Self::encode`] leaves them out of rows if the detector can do without;
+    /// otherwise only their parts of a score are to be cleared.
+    pub(crate) fn set_aside(&mut self, features: &[usize]) {
         self.aside.fill(false);
-        self.hides = hides;
         for &feature in features {
             if let Some(aside) = self.aside.get_mut(feature) {
                 *aside = true;
@@ -183,10 +189,11 @@ impl Encoder {
         Ok(report)
     }
 
-    /// Encodes all rows of a batch. No identifier repeats in it as far as this tells.
+    /// Encodes all rows of a batch. Whether a key repeats in the whole table is not known.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
         let mut rows = self.encode_rows(table, false)?;
-        for feature in self.features_aside().filter(|_| self.hides) {
+        let is_hidden = |feature: &Feature| self.aside[feature.group] || feature.aspect == Aspect::Repeat;
+        for feature in self.features.iter().filter(|feature| self.hides && is_hidden(feature)) {
             rows.codes.iter_mut().skip(feature.group).step_by(rows.n_groups).for_each(|code| *code = ABSENT);
             if let Some(number) = feature.number {
                 rows.numbers.iter_mut().skip(number).step_by(rows.n_numbers).for_each(|z| *z = f32::NAN);
@@ -303,7 +310,8 @@ impl Encoder {
                 let of = if feature.loose { loose_shape } else { shape };
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &of(&text)))
             }
-            (Aspect::Key, Parsed::Keys(repeated, _)) if repeated[row] => feature.other,
+            (Aspect::Repeat, Parsed::Keys(repeated, _)) if repeated[row] => feature.other,
+            (Aspect::Key, Parsed::Keys(repeated, _)) if repeated[row] && !self.has_repeats(feature) => UNSEEN,
             (Aspect::Lead, Parsed::Words(values) | Parsed::Named { values, .. } | Parsed::Keys(_, values)) => {
                 values.text(row).map_or(feature.usual, |text| self.code_of(feature, self.lead(feature, &text)))
             }
@@ -365,6 +373,11 @@ impl Encoder {
     pub(crate) fn lead<'t>(&self, feature: &Feature, text: &'t str) -> &'t str {
         let is_key = matches!(self.schema_of(feature).kind, Kind::Identifier { .. });
         if is_key && !text.starts_with(char::is_alphabetic) { "" } else { lead(text) }
+    }
+
+    /// Whether keys repeat in training: then a feature of its own tells that one does.
+    fn has_repeats(&self, feature: &Feature) -> bool {
+        matches!(self.schema_of(feature).kind, Kind::Identifier { repeats: true, .. })
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 //! | categorical | its value; where a new one says little by itself, also its shape and what it begins with |
 //! | numeric | the number, and whether there is one; its currency or other mark; whether it is what others of the row give |
 //! | date | whether there is one and it is not far outside; its hour, weekday, day and month; a time of day that repeats; how long it is after the other dates |
-//! | identifier | whether there is one and it occurs twice; its shape; the letters it begins with |
+//! | identifier | whether there is one; whether it occurs twice; its shape; the letters it begins with |
 //! | text | its length |
 
 use std::ops::Range;
@@ -63,8 +63,10 @@ pub enum Aspect {
     Part(DatePart),
     /// How long the date is after that of this column.
     After(usize),
-    /// Whether there is a key, and whether it occurs more than once.
+    /// Whether there is a key, and where no key of training repeats, whether this one does.
     Key,
+    /// Whether the key occurs more than once in the table, where some of training do.
+    Repeat,
     /// What the code begins with.
     Lead,
     /// The currency or another mark beside the digits of the number.
@@ -86,11 +88,12 @@ impl Feature {
 
     /// What says the same thing as this feature: all that is looked at in one column. All dates of a row are one family,
     /// since the calendar ties their weekdays and hours to how long they are apart. The day of the month stands alone:
-    /// rows of one day are alike in a log, and a month later they are not.
+    /// rows of one day are alike in a log, and a month later they are not. So does what only a whole table tells, whether
+    /// a key repeats: of a new row it is not known.
     pub(super) fn family(&self, schema: &Schema) -> Option<u32> {
         let is_date = |kind: &Kind| matches!(kind, Kind::Date { format, .. } if *format != DateFormat::TimeOfDay);
         let family = match self.aspect {
-            Aspect::Part(DatePart::Day) => None,
+            Aspect::Part(DatePart::Day) | Aspect::Repeat => None,
             _ if !is_date(&schema.columns[self.column].kind) => Some(self.column),
             _ => schema.columns.iter().position(|column| is_date(&column.kind)),
         };
@@ -158,9 +161,12 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 }
             }
             Kind::Identifier { shapes, loose, missing, repeats, usual, leads, .. } => {
-                let feature = made.add(column, Aspect::Key, 1, Codes::default());
-                feature.may_miss(*missing);
-                feature.may_stray(*repeats);
+                made.add(column, Aspect::Key, 1, Codes::default()).may_miss(*missing);
+                if *repeats {
+                    let feature = made.add(column, Aspect::Repeat, 1, Codes::default());
+                    feature.missing = feature.usual;
+                    feature.may_stray(true);
+                }
                 if !shapes.is_empty() {
                     // That a key is missing is told already.
                     let feature = made.shapes(column, shapes, *loose);

@@ -272,7 +272,11 @@ impl RowView<'_> {
                 reason.other = Some(name);
                 reason.seen_probability = None;
             }
-            Aspect::Key if unseen || feature.is_stray(code) => reason.note = Some("occurs more than once".into()),
+            Aspect::Key | Aspect::Repeat if unseen || feature.is_stray(code) => {
+                reason.note = Some("occurs more than once".into());
+            }
+            // That a key occurs once is what keys are for.
+            Aspect::Repeat => return None,
             Aspect::Key => {
                 (reason.expected, reason.probability) = self.expected_category(feature);
                 if self.expected_code(feature).is_none_or(|(expected, _)| expected == code) {

@@ -232,7 +232,9 @@ impl Judge<'_> {
             Aspect::Number | Aspect::Length if feature.is_stray(code) => Some(1.0 / (1.0 + others())),
             Aspect::Position if feature.is_stray(code) || code == UNSEEN => Some(1.0 / (1.0 + others())),
             // A key has a twin.
-            Aspect::Key if feature.is_stray(code) || code == UNSEEN => Some(1.0 / (1.0 + (others() / 2.0).floor())),
+            Aspect::Key | Aspect::Repeat if feature.is_stray(code) || code == UNSEEN => {
+                Some(1.0 / (1.0 + (others() / 2.0).floor()))
+            }
             _ => None,
         }
     }

@@ -133,7 +133,7 @@ impl View<'_> {
 
     /// Rows that have something new in a feature.
     fn new_rows(&self, feature: &Feature) -> u64 {
-        if matches!(feature.aspect, Aspect::Key | Aspect::Fits(_)) {
+        if matches!(feature.aspect, Aspect::Key | Aspect::Repeat | Aspect::Fits(_)) {
             return 0;
         }
         let beyond: u64 = feature.number.map_or(0, |number| self.now.beyond[number].iter().sum());
@@ -187,7 +187,7 @@ impl View<'_> {
     fn feature(&self, feature: &Feature, goes_on: bool, drift: &mut ColumnDrift) {
         let is_calendar = matches!(feature.aspect, Aspect::Part(DatePart::Month | DatePart::Day));
         match feature.aspect {
-            Aspect::Key | Aspect::Fits(_) => {}
+            Aspect::Key | Aspect::Repeat | Aspect::Fits(_) => {}
             Aspect::Value | Aspect::Shape | Aspect::Lead | Aspect::Mark | Aspect::Part(_) => {
                 let new = self.new_values(feature);
                 let is_value = feature.aspect == Aspect::Value;

@@ -30,8 +30,7 @@ impl Model {
     /// compare with rows that had all parts, so they become larger: fewer rows are flagged, never more for this reason. The
     /// model's file does not keep it.
     pub fn set_aside(&mut self, report: &DriftReport) {
-        let hides = self.fitted.detector().knows_absent();
-        self.encoder.set_aside(&report.aside, hides);
+        self.encoder.set_aside(&report.aside);
     }
 
     /// The scores of rows without what is set aside; distinct rows are computed once.

@@ -85,6 +85,7 @@ fn from_contents(contents: Contents) -> Loaded<Model> {
     let reference = Reference::load(content.drift, &encoder, &mut tensors)?;
     let manner = content.manner.map(|manner| Manner::load(manner, &encoder, &mut tensors)).transpose()?;
     let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
+    let encoder = encoder.for_detector(fitted.detector().knows_absent());
     let (calibration, report) = (content.calibration, content.report);
     Ok(Model { encoder, fitted, calibration, reference, manner, report, hash: Some(blake3), halves: None })
 }

@@ -112,6 +112,7 @@ impl Model {
         } else {
             None
         };
+        let encoder = encoder.for_detector(fitted.detector().knows_absent());
         Ok(Self { encoder, fitted, calibration, reference, manner, report, hash: None, halves })
     }
 

@@ -187,6 +187,33 @@ mod tests {
     }
 
     #[test]
+    fn rows_with_a_key_that_repeats_score_alike_in_their_table_and_in_a_batch() -> Result<()> {
+        // Probes come from one address, and all others from their own. What only the whole table tells must not decide.
+        let row = |row: usize| match row % 25 {
+            0 => format!("10.0.0.2,probe,web2,{}.5\n", row * 7 % 5),
+            _ => format!(
+                "{}.{}.7.9,{},web1,{}.5\n",
+                row % 250,
+                row / 2,
+                ["safari", "chrome"][row % 2],
+                90 + row * 7 % 11
+            ),
+        };
+        let text = format!("ip,agent,host,ms\n{}", (0..1000).map(row).collect::<String>());
+        let source = Box::new(std::io::Cursor::new(text));
+        let mut reader = TableReader::from_reader("t.csv", source, &ReadOptions::default())?;
+        let table = reader.next_batch(usize::MAX)?.expect("rows");
+        let model = Model::fit(&table)?;
+        assert_eq!(model.schema().columns[0].kind.name(), "identifier");
+        let probes: Vec<usize> = (0..1000).step_by(25).collect();
+        let (own, batch) = (model.score_own(&table)?, model.score(&table.select(&probes))?);
+        for (row, scored) in probes.into_iter().zip(batch) {
+            assert!(scored.score < own[row].score + 1.0, "row {row}: {} and {}", scored.score, own[row].score);
+        }
+        Ok(())
+    }
+
+    #[test]
     fn equal_rows_have_one_score() -> Result<()> {
         let table = table(100)?.select(&(0..200).map(|row| row % 100).collect::<Vec<_>>());
         let scores = Model::builder().method("isolation-forest").judge_own(true).fit(&table)?.score_own(&table)?;

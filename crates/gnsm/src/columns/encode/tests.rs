@@ -132,8 +132,17 @@ fn a_key_that_repeats_is_told_where_the_whole_table_is_known() {
     let rows = unique.encode_whole(&twice).expect("encoded");
     assert_eq!([7, 8, 9].map(|row| rows.codes(row)[0]), [0, UNSEEN, UNSEEN]);
     assert_eq!(unique.encode(&twice).expect("encoded").codes(9)[0], 0, "a row by itself repeats nothing");
-    let rows = encoder_of(&keys).encode_whole(&twice).expect("encoded");
-    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[0]), [0, 1, 1]);
+    let repeating = encoder_of(&keys);
+    let rows = repeating.encode_whole(&twice).expect("encoded");
+    assert_eq!([7, 8, 9].map(|row| rows.codes(row)[1]), [0, 1, 1]);
+    let (repeat, n_cells) = (repeating.layout().n_numbers() + 1, repeating.layout().n_cells());
+    assert!(
+        (0..n_cells).all(|cell| !repeating.layout().may_tell(repeat, cell)),
+        "that tells nothing about other cells"
+    );
+    let of_batch = |encoder: &Encoder| [7, 8, 9].map(|row| encoder.encode(&twice).expect("encoded").codes(row)[1]);
+    assert_eq!(of_batch(&repeating), [0, 0, 0], "a detector that needs every cell sees the usual");
+    assert_eq!(of_batch(&repeating.for_detector(true)), [ABSENT; 3], "and one that does not is told nothing");
 }
 
 #[test]
