@@ -6,7 +6,8 @@
 //!
 //! - A category has the probability p given the rest of the row. A mistake writes something new, or a misspelling of
 //!   the expected value, with probability ½, and else another value of the column as often as that occurs: r = ½ / p or
-//!   ½ · share / p. What occurs nowhere else is new.
+//!   ½ · share / p. What occurs nowhere else is new, and p is then the probability of anything new: in a column of codes
+//!   most of which occur once, one more is no mistake.
 //! - A number has the probability p of one at least as far out. No law of mistakes is known, so r is the largest ratio
 //!   that p allows under the usual alternatives: −1 / (e p ln p) for p < 1/e (Sellke, Bayarri and Berger, *Calibration
 //!   of p Values*, The American Statistician 2001).
@@ -253,19 +254,23 @@ impl Judge<'_> {
         let of_row = self.at * (layout.width() - layout.n_numbers());
         let probabilities = &self.expected.probabilities[of_row + places.start..of_row + places.end];
         let counts = &self.counts[places];
+        let start = layout.group(feature.group).start;
+        let members: Vec<f64> = (0..counts.len()).map(|at| f64::from(layout.members(start + at).max(1))).collect();
+        let values = Values { probabilities, counts, members: &members };
         let total = counts.iter().map(|count| f64::from(*count)).sum::<f64>().max(1.0);
         let code = self.rows.codes(self.at)[feature.group];
-        let itself = u32::from(self.sought.left_out);
-        let own = counts.get(code as usize).map_or(0, |count| count.saturating_sub(itself));
-        let is_new = code == UNSEEN || own == 0;
+        let itself = f64::from(u8::from(self.sought.left_out));
+        let own = values.rows_of_one(code as usize).map_or(0.0, |rows| (rows - itself).max(0.0));
+        let is_new = code == UNSEEN || own == 0.0;
         let best = probabilities.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         let text = self.text(feature);
         let misspelt = best.is_some_and(|(best, p)| {
             f64::from(*p) >= SURE
-                && f64::from(counts[best]) >= MORE_OFTEN * f64::from(own)
+                && values.rows_of_one(best).is_some_and(|rows| rows >= MORE_OFTEN * own)
                 && text.as_deref().is_some_and(|text| is_misspelt(text, &encoder.code_name(feature, best as u32)))
         });
-        let mistake = if is_new || misspelt { NEW } else { NEW * f64::from(own) / total };
+        let mistake = if is_new || misspelt { NEW } else { NEW * own / total };
+        let seen = if is_new { values.something_new(code as usize, seen) } else { seen };
         let ratio = mistake / seen.max(f64::MIN_POSITIVE);
         (ratio, self.repair(feature, code, probabilities, text.filter(|_| is_new)))
     }
@@ -298,6 +303,34 @@ impl Judge<'_> {
         let total: f64 = weights.iter().sum();
         let (best, weight) = weights.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
         (*weight > 0.0).then(|| (names[best].clone(), weight / total))
+    }
+}
+
+/// The values that a cell could have.
+struct Values<'a> {
+    /// Of one value, where several share a place.
+    probabilities: &'a [f32],
+    /// The training rows that have each place.
+    counts: &'a [u32],
+    /// How many values share each place.
+    members: &'a [f64],
+}
+
+impl Values<'_> {
+    /// The training rows that have one value of a place.
+    fn rows_of_one(&self, place: usize) -> Option<f64> {
+        self.counts.get(place).map(|count| f64::from(*count) / self.members[place])
+    }
+
+    /// The probability of something new, where what was seen is new and has the probability `seen`. Values that occur once
+    /// may share a place: the next row with the same value would be the second, so all of them tell of new values.
+    fn something_new(&self, code: usize, seen: f64) -> f64 {
+        let shares = |place: &usize| self.members[*place] > 1.0 && self.counts[*place] > 0;
+        let is_of_new = |place: &usize| shares(place) && self.rows_of_one(*place) == Some(1.0);
+        let of_place = |place: usize| f64::from(self.probabilities[place]) * self.members[place];
+        let shared: f64 = (0..self.counts.len()).filter(is_of_new).map(of_place).sum();
+        // What is alone in its place counts as new already.
+        if self.counts.get(code).is_some() && shares(&code) { shared } else { shared + seen }
     }
 }
 
@@ -342,6 +375,18 @@ mod tests {
         assert!(ratio_of_number(0.0).is_finite());
         assert!(is_misspelt("birminghxm", "birmingham") && !is_misspelt("birmingham", "birmingham"));
         assert!(is_misspelt("yes", "yex") && !is_misspelt("no", "yes"));
+    }
+
+    #[test]
+    fn one_more_value_that_occurs_once_is_judged_by_all_of_them() {
+        // 100 rows have one value, 300 have a value of their own that shares a place, and 2 share another with two rows each.
+        let (probabilities, counts, members) = ([0.25, 0.0024, 0.005], [100, 300, 4], [1.0, 300.0, 2.0]);
+        let values = Values { probabilities: &probabilities, counts: &counts, members: &members };
+        assert_eq!([0, 1, 2, 3].map(|place| values.rows_of_one(place)), [Some(100.0), Some(1.0), Some(2.0), None]);
+        assert!((values.something_new(1, 0.0024) - 0.72).abs() < 1e-6, "not the probability of this one value");
+        assert!((values.something_new(UNSEEN as usize, 0.02) - 0.74).abs() < 1e-6);
+        let few = Values { probabilities: &[0.99], counts: &[100], members: &[1.0] };
+        assert!((few.something_new(UNSEEN as usize, 0.01) - 0.01).abs() < 1e-9, "a typo in an ordinary column");
     }
 
     #[test]
