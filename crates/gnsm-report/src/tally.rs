@@ -165,7 +165,7 @@ fn title(encoder: &Encoder, feature: &Feature) -> String {
         | Aspect::Lead
         | Aspect::Mark
         | Aspect::Fits(_) => String::new(),
-        Aspect::Shape => "shape (A: a letter, 9: a digit)".into(),
+        Aspect::Shape => "shape (A: a letter, 9: a digit, x: a digit or a to f)".into(),
         Aspect::Length => "number of characters".into(),
         Aspect::Position => "when".into(),
         Aspect::Part(DatePart::Hour) => "hour of the day".into(),

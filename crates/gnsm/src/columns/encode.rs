@@ -28,7 +28,7 @@ use super::number::{mark, parse_number};
 use super::parsed::{Cell, Parsed, after, fits, unscaled_number};
 use super::relations::number_in;
 use super::schema::{ColumnSchema, Kind, Schema, list};
-use super::spelling::{lead, loose_shape, shape};
+use super::spelling::{key_shape, lead, shape};
 use crate::error::{Error, Result, stop_point};
 use crate::table::{Column, Table, Values};
 
@@ -307,7 +307,7 @@ impl Encoder {
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &shape(&text)))
             }
             (Aspect::Shape, Parsed::Keys(_, values)) => {
-                let of = if feature.loose { loose_shape } else { shape };
+                let of = |text: &str| key_shape(text, feature.hex, feature.loose);
                 values.text(row).map_or(feature.missing, |text| self.code_of(feature, &of(&text)))
             }
             (Aspect::Repeat, Parsed::Keys(repeated, _)) if repeated[row] => feature.other,

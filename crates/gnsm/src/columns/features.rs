@@ -42,8 +42,9 @@ pub struct Feature {
     pub(super) values: Vec<u32>,
     /// Dates outside are far outside: those of the column, or of the column that the time is measured from.
     pub(super) range: Range<f64>,
-    /// Whether the number of digits is left out of a shape.
+    /// Whether the number of digits is left out of the shape of a key, and whether letters from a to f are digits in it.
     pub(super) loose: bool,
+    pub(super) hex: bool,
 }
 
 /// What of a column is looked at.
@@ -125,7 +126,7 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 let size = own + rare.len() as u32;
                 made.add(column, Aspect::Value, size, codes).may_miss(*missing);
                 if !shapes.is_empty() {
-                    made.shapes(column, shapes, false).may_miss(*missing);
+                    made.shapes(column, shapes).may_miss(*missing);
                 }
                 made.texts(column, Aspect::Lead, leads);
             }
@@ -160,7 +161,7 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                     made.add(column, Aspect::Value, times.len() as u32, codes).may_miss(*missing);
                 }
             }
-            Kind::Identifier { shapes, loose, missing, repeats, usual, leads, .. } => {
+            Kind::Identifier { shapes, loose, hex, missing, repeats, usual, leads, .. } => {
                 made.add(column, Aspect::Key, 1, Codes::default()).may_miss(*missing);
                 if *repeats {
                     let feature = made.add(column, Aspect::Repeat, 1, Codes::default());
@@ -169,7 +170,8 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 }
                 if !shapes.is_empty() {
                     // That a key is missing is told already.
-                    let feature = made.shapes(column, shapes, *loose);
+                    let feature = made.shapes(column, shapes);
+                    (feature.loose, feature.hex) = (*loose, *hex);
                     (feature.usual, feature.missing) = (*usual, *usual);
                 }
                 made.texts(column, Aspect::Lead, leads);
@@ -219,6 +221,7 @@ impl Made {
             values: Vec::new(),
             range: f64::NEG_INFINITY..f64::INFINITY,
             loose: false,
+            hex: false,
         });
         &mut self.features[group]
     }
@@ -231,11 +234,9 @@ impl Made {
         feature
     }
 
-    fn shapes(&mut self, column: usize, shapes: &[String], loose: bool) -> &mut Feature {
+    fn shapes(&mut self, column: usize, shapes: &[String]) -> &mut Feature {
         let codes: Codes = shapes.iter().cloned().zip(0..).collect();
-        let feature = self.add(column, Aspect::Shape, shapes.len() as u32, codes);
-        feature.loose = loose;
-        feature
+        self.add(column, Aspect::Shape, shapes.len() as u32, codes)
     }
 
     /// Texts of which the first, the most common one, stands for a cell that has none.

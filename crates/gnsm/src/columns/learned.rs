@@ -4,7 +4,7 @@ use super::counted::Counted;
 use super::number::{NumberFormat, mark};
 use super::scale::Scale;
 use super::schema::Kind;
-use super::spelling::{lead, loose_shape, shape};
+use super::spelling::{is_hex, is_mixed_hex, key_shape, lead, shape};
 
 /// Categories of a column that get a place of their own.
 pub(super) const MOST_CATEGORIES: usize = 500;
@@ -20,6 +20,9 @@ const MOST_MARKS: usize = 20;
 const AS_BY_CHANCE: f64 = 4.0;
 /// The share of codes that must have a digit in them.
 const MOSTLY: f64 = 0.9;
+/// The share of keys that must have one shape for the number of their digits to be part of it.
+const OF_ONE_LENGTH: f64 = 0.99;
+const HALF: f64 = 0.5;
 
 pub(super) fn categorical(counted: &Counted) -> Kind {
     let mut by_count: Vec<&(String, usize)> = counted.counts.iter().collect();
@@ -73,7 +76,7 @@ fn by_frequency(counted: &Counted, of: impl Fn(&str) -> Option<String>) -> Vec<(
 }
 
 /// The shapes of a column's values, sorted; none where there are so many that they tell nothing.
-fn shapes_of(counted: &Counted, shape: fn(&str) -> String) -> Vec<String> {
+fn shapes_of(counted: &Counted, shape: impl Fn(&str) -> String) -> Vec<String> {
     let mut shapes: Vec<String> = counted.cells().map(|(text, _)| shape(text)).collect();
     shapes.sort_unstable();
     shapes.dedup();
@@ -81,17 +84,31 @@ fn shapes_of(counted: &Counted, shape: fn(&str) -> String) -> Vec<String> {
 }
 
 pub(super) fn identifier(counted: &Counted) -> Kind {
-    let exact = shapes_of(counted, shape);
-    let loose = exact.len() != 1;
-    let of: fn(&str) -> String = if loose { loose_shape } else { shape };
-    let shapes = if loose { shapes_of(counted, loose_shape) } else { exact };
-    let commonest = by_frequency(counted, |text| Some(of(text))).into_iter().next();
+    let hex = are_hex(counted);
+    // A code of nine digits among codes of thirteen is odd. Where numbers go on, many have one digit more.
+    let exact =
+        commonest_shape(counted, hex, false).is_some_and(|(_, n)| n as f64 >= OF_ONE_LENGTH * counted.present as f64);
+    let loose = !exact;
+    let shapes = shapes_of(counted, |text| key_shape(text, hex, loose));
+    let commonest = commonest_shape(counted, hex, loose);
     let usual = commonest.and_then(|(shape, _)| shapes.binary_search(&shape).ok()).unwrap_or(0) as u32;
     let by_chance = repeat_by_chance(counted);
     let repeats = counted.repeats() && !by_chance;
     // Digits of keys go on; their letters do not.
     let leads = leads_of(counted, |text| if text.starts_with(char::is_alphabetic) { lead(text) } else { "" });
-    Kind::Identifier { shapes, loose, missing: counted.has_missing(), repeats, by_chance, usual, leads }
+    Kind::Identifier { shapes, loose, hex, missing: counted.has_missing(), repeats, by_chance, usual, leads }
+}
+
+/// The most common shape of keys, and how many have it.
+fn commonest_shape(counted: &Counted, hex: bool, loose: bool) -> Option<(String, usize)> {
+    by_frequency(counted, |text| Some(key_shape(text, hex, loose))).into_iter().next()
+}
+
+/// Whether keys are hexadecimal numbers: their letters are a to f, digits stand between them, and not in the same places.
+fn are_hex(counted: &Counted) -> bool {
+    let share = |of: fn(&str) -> bool| counted.mean(|text| f64::from(u8::from(of(text))));
+    let has_one_shape = || commonest_shape(counted, false, true).is_some_and(|(_, n)| 2 * n >= counted.present);
+    share(is_hex) >= MOSTLY && share(is_mixed_hex) >= HALF && !has_one_shape()
 }
 
 /// Whether keys repeat as often as keys that are drawn at random do. Of n keys among m possible ones, n(n − 1)/2m pairs are

@@ -174,6 +174,9 @@ pub enum Kind {
         shapes: Vec<String>,
         /// Whether the number of digits is left out of a shape.
         loose: bool,
+        /// Whether letters from a to f are digits in a shape.
+        #[serde(default)]
+        hex: bool,
         /// Whether training rows missed this value.
         missing: bool,
         /// Whether training rows had a value twice.

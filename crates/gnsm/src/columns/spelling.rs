@@ -19,13 +19,52 @@ pub fn shape(text: &str) -> String {
     shape
 }
 
-/// A shape without the number of its digits, for columns whose numbers have any length: `INV-99` and `INV-100` are both `A-9`.
-pub fn loose_shape(text: &str) -> String {
-    let mut shape = shape(text);
-    while shape.contains("99") {
-        shape = shape.replace("99", "9");
+/// The class of digits and of the letters a to f in a shape of hexadecimal numbers.
+const HEX: char = 'x';
+
+/// The shape of a key. With `hex`, a digit and a letter from a to f are of one class: `3fa5-07` is `xxxx-xx`. With `loose`, the
+/// number of digits is left out, for columns whose numbers have any length: `INV-99` and `INV-100` are both `A-9`.
+pub fn key_shape(text: &str, hex: bool, loose: bool) -> String {
+    if !hex {
+        let mut shape = shape(text);
+        if loose {
+            drop_repeated(&mut shape, '9');
+        }
+        return shape;
     }
-    shape
+    // Each part is a shape of its own, so letters on both sides of a class stay two.
+    let mut made = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if c.is_ascii_hexdigit() {
+            made.push(HEX);
+            rest = &rest[1..];
+        } else {
+            let end = rest.find(|c: char| c.is_ascii_hexdigit()).unwrap_or(rest.len());
+            made += &shape(&rest[..end]);
+            rest = &rest[end..];
+        }
+    }
+    if loose {
+        drop_repeated(&mut made, HEX);
+    }
+    made
+}
+
+/// Leaves one of those that follow each other.
+fn drop_repeated(shape: &mut String, class: char) {
+    let mut before = None;
+    shape.retain(|c| before.replace(c) != Some(c) || c != class);
+}
+
+/// Whether digits and letters from a to f stand in a text, and no other letters.
+pub fn is_mixed_hex(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit()) && text.contains(char::is_alphabetic) && is_hex(text)
+}
+
+/// Whether all letters of a text are digits of hexadecimal numbers.
+pub fn is_hex(text: &str) -> bool {
+    text.chars().all(|c| !c.is_alphabetic() || c.is_ascii_hexdigit())
 }
 
 /// What a code begins with: its first letters (`INC` of `INC0046143`), or the digits before a point or dash (`172` of
@@ -99,7 +138,12 @@ mod tests {
         {
             assert_eq!(shape(text), expected);
         }
-        assert_eq!(loose_shape("INV-100231"), "A-9");
+        assert_eq!(key_shape("INV-100231", false, true), "A-9");
+        assert_eq!(key_shape("3fa5daeb-07", true, false), "xxxxxxxx-xx");
+        assert_eq!(key_shape("3fa5daeb-07", true, true), "x-x");
+        assert_eq!(key_shape("test call", true, false), "axa xxa", "no number");
+        assert!(is_mixed_hex("0c24-f0b7") && !is_mixed_hex("0024-00") && !is_mixed_hex("req-0c"));
+        assert!(is_hex("0024-00") && !is_hex("0x24"));
     }
 
     #[test]

@@ -146,6 +146,33 @@ fn a_key_that_repeats_is_told_where_the_whole_table_is_known() {
 }
 
 #[test]
+fn keys_have_their_length_and_letters_of_hexadecimal_numbers_are_digits() {
+    let kinds: Vec<String> = (0..400).map(|i| ["a", "b"][i % 2].to_owned()).collect();
+    let mut eans: Vec<String> = (0..400u64).map(|i| format!("40{:011}", i * 79_191_234_567 % 99_999_999_977)).collect();
+    eans[7] = "123456789".into();
+    let ids: Vec<String> = (0..400u32).map(|i| format!("{:08x}", (i + 1).wrapping_mul(2_654_435_769))).collect();
+    let invoices: Vec<String> = (0..400).map(|i| format!("INV-{}", 900 + i)).collect();
+    let encoder = encoder(&table(&[("ean", &eans), ("call", &ids), ("invoice", &invoices), ("kind", &kinds)]));
+    let shapes = |at: usize| match &encoder.schema().columns[at].kind {
+        Kind::Identifier { shapes, .. } => shapes.clone(),
+        kind => panic!("{}", kind.name()),
+    };
+    assert_eq!(shapes(0), ["999999999", "9999999999999"]);
+    assert_eq!(shapes(1), ["xxxxxxxx"]);
+    assert_eq!(shapes(2), ["A-9"], "numbers that go on have any length");
+    let odd = table(&[
+        ("ean", &texts(&["4012345678901", "40123"])),
+        ("call", &texts(&["28c50644", "test call"])),
+        ("invoice", &texts(&["INV-12345", "12345"])),
+        ("kind", &texts(&["a", "b"])),
+    ]);
+    let rows = encoder.encode(&odd).expect("encoded");
+    let of_shapes = encoder.features().iter().filter(|feature| feature.aspect == Aspect::Shape);
+    let codes: Vec<[bool; 2]> = of_shapes.map(|f| [0, 1].map(|row| rows.codes(row)[f.group] == UNSEEN)).collect();
+    assert_eq!(codes, [[false, true]; 3]);
+}
+
+#[test]
 fn currencies_and_beginnings_of_codes_are_told() {
     let prices: Vec<String> = (0..100).map(|i| format!("$ {}.25", 3 * i)).collect();
     let keys: Vec<String> =

@@ -79,6 +79,7 @@ fn row_numbers_and_keys_are_identifiers() {
         Kind::Identifier {
             shapes: vec!["A-999999".into()],
             loose: false,
+            hex: false,
             missing: false,
             repeats: false,
             by_chance: false,
