@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
+use gnsm::Reason;
 
 pub use gnsm_report::{count, plural};
 
@@ -13,6 +14,9 @@ pub const STRONG: Style = Style::new().bold();
 pub const FAINT: Style = Style::new().dimmed();
 /// What is odd.
 pub const ODD: Style = AnsiColor::Red.on_default().bold();
+
+/// Characters of a cell that are shown to people.
+pub const LONGEST_CELL: usize = 60;
 
 /// Text without anything that could break a line or command a terminal.
 pub fn plain(text: &str) -> String {
@@ -32,9 +36,21 @@ pub fn cell(place: Place, text: &str, most: usize) -> String {
     if place.width().is_some() { cut(text, most) } else { value(text) }
 }
 
-fn cut(text: &str, most: usize) -> String {
+/// A value as it is shown, not longer than `most` characters.
+pub fn cut(text: &str, most: usize) -> String {
     let start: String = text.chars().take(most).collect();
     if start.len() == text.len() { value(text) } else { format!("{}…", value(&start)) }
+}
+
+/// A reason without the ends of long cells.
+pub fn shortened(reason: &Reason, most: usize) -> Reason {
+    let start = |text: &String| match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.clone(),
+    };
+    let (saw, expected) = (start(&reason.saw), reason.expected.as_ref().map(start));
+    let similar = reason.similar.as_ref().map(start);
+    Reason { saw, expected, similar, ..reason.clone() }
 }
 
 /// Names for a sentence: `a`, `b` and 3 more.
@@ -215,6 +231,25 @@ mod tests {
         assert_eq!(cut("äöüß", 3), "äöü…");
         assert_eq!(cut("äöü", 3), "äöü");
         assert_eq!([value("a "), value(""), value("a b")], ["'a '", "''", "a b"]);
+    }
+
+    #[test]
+    fn long_cells_are_cut_in_reasons() {
+        let reason = Reason {
+            column: "note".into(),
+            other: None,
+            saw: "ä".repeat(200_000),
+            note: Some("never seen".into()),
+            similar: None,
+            expected: Some("short".into()),
+            probability: Some(0.5),
+            seen_probability: None,
+            part: 1.0,
+            share: 1.0,
+        };
+        assert_eq!(shortened(&reason, 3).words(), "= äää…, never seen, expected sho… (50 %)");
+        let short = Reason { saw: "äöü".into(), ..reason };
+        assert_eq!(shortened(&short, 5), short);
     }
 
     #[test]

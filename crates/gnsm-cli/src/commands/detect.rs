@@ -18,7 +18,7 @@ use super::{
 };
 use crate::arguments::DetectArguments;
 use crate::console::{Console, print_json, print_page};
-use crate::display::{self, FAINT, ODD, Place, STRONG, bar, columns, count, p_value, right};
+use crate::display::{self, FAINT, LONGEST_CELL, ODD, Place, STRONG, bar, columns, count, p_value, right};
 use crate::interrupt;
 use crate::output::kept::Kept;
 use crate::output::{Destination, Record, ScoreWriter, to_json};
@@ -33,8 +33,6 @@ const SHOWN_REASONS: usize = 3;
 const SMALL_SHARE: f64 = 0.08;
 /// Characters of the longest bar.
 const BAR: usize = 12;
-/// Characters of a cell that are shown on a terminal.
-const LONGEST_CELL: usize = 80;
 /// Rows that are explained at a time.
 const EXPLAINED_ROWS: usize = 1 << 16;
 /// Numbers of rows that are alike which are listed.
@@ -269,7 +267,7 @@ impl View<'_> {
         let flag = if record.anomaly { format!("  {ODD}flagged{ODD:#}") } else { String::new() };
         let id = match (self.kept.columns.first(), record.kept.first()) {
             (Some(column), Some(value)) if self.kept.has_id => {
-                format!("  {} = {}", display::plain(&column.name), display::value(&value.text()))
+                format!("  {} = {}", display::plain(&column.name), display::cut(&value.text(), LONGEST_CELL))
             }
             _ => String::new(),
         };
@@ -301,7 +299,7 @@ impl View<'_> {
         let others = used.filter(|column| !shown.iter().any(|reason| reason.column == column.name));
         let cells = others.filter_map(|column| {
             let text = self.table.column(&column.name)?.values.text(row)?;
-            Some(format!("{} = {}", display::plain(&column.name), display::cell(Place::Output, &text, LONGEST_CELL)))
+            Some(format!("{} = {}", display::plain(&column.name), display::cut(&text, LONGEST_CELL)))
         });
         cells.collect::<Vec<_>>().join(", ")
     }
@@ -310,7 +308,7 @@ impl View<'_> {
 fn line_of(reason: &Reason) -> Vec<Cell> {
     vec![
         Cell::new(display::cell(Place::Output, &reason.column, 40)).add_attribute(Attribute::Bold),
-        Cell::new(display::plain(&reason.words())).fg(Color::Red),
+        Cell::new(display::plain(&display::shortened(reason, LONGEST_CELL).words())).fg(Color::Red),
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),
     ]

@@ -346,13 +346,24 @@ pub fn length_text(seconds: f64) -> String {
 
 /// A length of time in a unit of so many seconds.
 pub fn length_in(seconds: f64, unit: f64) -> String {
-    let name = match unit {
+    number_of(seconds.abs() / unit, unit_name(unit))
+}
+
+/// The name of a unit of so many seconds.
+fn unit_name(unit: f64) -> &'static str {
+    match unit {
         _ if unit >= DAY => "day",
         _ if unit >= 3600.0 => "hour",
         _ if unit >= 60.0 => "minute",
         _ => "second",
-    };
-    number_of(seconds.abs() / unit, name)
+    }
+}
+
+/// A length of time with so many decimals, in a unit of so many seconds.
+pub fn length_with(seconds: f64, unit: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", seconds.abs() / unit);
+    let short = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{short} {}{}", unit_name(unit), if short == "1" { "" } else { "s" })
 }
 
 /// `1,100 days`, `2.5 hours`.

@@ -1,6 +1,6 @@
 //! What is learned about a column of categories, keys, text or numbers, once its kind is decided.
 
-use super::counted::Counted;
+use super::counted::{Counted, NEARLY_ALL};
 use super::number::{NumberFormat, mark};
 use super::scale::Scale;
 use super::schema::Kind;
@@ -23,6 +23,9 @@ const MOSTLY: f64 = 0.9;
 /// The share of keys that must have one shape for the number of their digits to be part of it.
 const OF_ONE_LENGTH: f64 = 0.99;
 const HALF: f64 = 0.5;
+/// Decimals that are counted, and the values that they are counted in.
+const MOST_DECIMALS: usize = 17;
+const ENOUGH_VALUES: usize = 1000;
 
 pub(super) fn categorical(counted: &Counted) -> Kind {
     let mut by_count: Vec<&(String, usize)> = counted.counts.iter().collect();
@@ -147,7 +150,29 @@ pub(super) fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
     }
     let marks = marks_of(counted, &format);
     let scale = Scale::learn(&numbers);
-    Kind::Numeric { scale, missing: counted.has_missing(), stray: n < counted.present, format, marks }
+    let decimals = decimals_of(counted, &format);
+    Kind::Numeric { scale, missing: counted.has_missing(), stray: n < counted.present, decimals, format, marks }
+}
+
+/// The decimals that nearly all numbers of a column have at the most; some of its values tell.
+fn decimals_of(counted: &Counted, format: &NumberFormat) -> u8 {
+    let mark = if format.decimal_comma { ',' } else { '.' };
+    let decimals = |text: &str| {
+        let (_, after) = text.rsplit_once(mark)?;
+        Some(after.chars().take_while(char::is_ascii_digit).count())
+    };
+    let mut counts = [0; MOST_DECIMALS + 1];
+    let step = counted.counts.len() / ENOUGH_VALUES + 1;
+    for (text, n) in counted.cells().step_by(step).filter(|(text, _)| format.parse(text).is_some()) {
+        counts[decimals(text).unwrap_or(0).min(MOST_DECIMALS)] += n;
+    }
+    let all: usize = counts.iter().sum();
+    let mut so_far = 0;
+    let reaches = |n: &usize| {
+        so_far += n;
+        so_far as f64 >= NEARLY_ALL * all as f64
+    };
+    counts.iter().position(reaches).unwrap_or(0) as u8
 }
 
 /// The marks of a column's numbers, the most common first; none where no number has one.

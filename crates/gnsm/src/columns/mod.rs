@@ -33,7 +33,7 @@ mod written;
 pub(crate) use chosen::ChosenRows;
 pub use chosen::SmallestHashes;
 pub use date::{DateFormat, Moment};
-pub(crate) use date::{WEEKDAYS, length_in, length_text, month_name};
+pub(crate) use date::{WEEKDAYS, length_in, length_text, length_with, month_name};
 pub use encode::{ColumnReport, Encoder};
 pub use encoded::Encoded;
 pub use features::{Aspect, Feature};

@@ -146,6 +146,9 @@ pub enum Kind {
         missing: bool,
         /// Whether training rows had something there that is not a number.
         stray: bool,
+        /// The decimals that nearly all of its numbers have at the most.
+        #[serde(default)]
+        decimals: u8,
         /// The currencies and other marks beside its digits; the most common first, none where no cell has one.
         marks: Vec<String>,
     },
@@ -157,6 +160,9 @@ pub enum Kind {
         parts: Vec<PartOfDate>,
         /// Dates before the first or after the second are far outside, in seconds since 1970.
         range: [f64; 2],
+        /// The first and the last date, but for a few at each end.
+        #[serde(default)]
+        seen: Option<[f64; 2]>,
         /// The scale of the date itself, where it is scored.
         scale: Option<Scale>,
         /// Whether how long ago it was is scored instead of the date: tomorrow's newborn is born tomorrow.
@@ -271,10 +277,11 @@ impl Schema {
         let is_scored =
             |column: &ColumnSchema| !matches!(column.kind, Kind::Ignored | Kind::Identifier { .. } | Kind::Text { .. });
         if !columns.iter().any(is_scored) {
-            return Err(Error::schema(
-                format!("{} has no column to learn from", table.file),
-                "keep at least one with --categorical, --numeric or --date",
-            ));
+            let advice = match later_header(table) {
+                Some(line) => format!("line {line} looks like the header; leave out the lines above it"),
+                None => "keep at least one with --categorical, --numeric or --date".to_owned(),
+            };
+            return Err(Error::schema(format!("{} has no column to learn from", table.file), advice));
         }
         let differences = learn_differences(table, rows, &mut columns);
         let relations = learn_relations(table, rows, &columns);
@@ -322,6 +329,21 @@ impl Schema {
         }
         Ok(())
     }
+}
+
+/// The line of the header, where lines with a title stand above it. Then all is one column, and most of its cells, the last
+/// one too, have as many commas as the header has.
+fn later_header(table: &Table) -> Option<u64> {
+    let [Column { values, .. }] = table.columns.as_slice() else { return None };
+    let in_row = |row: usize, mark: char| values.text(row).map_or(0, |text| text.matches(mark).count());
+    [',', ';', '\t', '|'].into_iter().find_map(|mark| {
+        let marks: Vec<usize> = (0..table.n_rows()).map(|row| in_row(row, mark)).collect();
+        let usual = *marks.last().filter(|n| **n > 0)?;
+        let is_usual = |n: &&usize| **n == usual;
+        let mostly = 2 * marks.iter().filter(is_usual).count() > marks.len();
+        let first = marks.iter().position(|n| *n == usual).filter(|_| mostly)?;
+        table.lines.get(first).copied()
+    })
 }
 
 /// Learns a column: from each distinct value with its count where a survey has them all, otherwise from the rows.

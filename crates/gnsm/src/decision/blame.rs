@@ -1,6 +1,6 @@
 //! One row under explanation: which of its columns are to blame, and what is said of each.
 
-use super::phrases::{after_text, cut, digits_that_tell, part_name, runs, span_text, with_digits};
+use super::phrases::{Outside, after_text, cut, part_name, runs, span_text};
 use super::reason::Reason;
 use crate::columns::{Aspect, DatePart, Encoded, Encoder, Feature, Kind, UNSEEN, nearest};
 use crate::detectors::{Expected, Split};
@@ -189,9 +189,12 @@ impl RowView<'_> {
                 if low <= z && z <= high {
                     return None;
                 }
-                let value = feature.scale.map_or(0.0, |scale| scale.unscaled(f64::from(z)));
-                let digits = digits_that_tell(value, self.limits(feature, [low, high]));
-                reason.expected = Some(self.range_text(feature, [low, high], |value| with_digits(value, digits)));
+                let Kind::Numeric { format, decimals, .. } = &schema.kind else { return None };
+                let from_z = || feature.scale.map_or(0.0, |scale| scale.unscaled(f64::from(z)));
+                let value = format.parse(&reason.saw).unwrap_or_else(from_z);
+                let limits = self.limits(feature, [low, high]);
+                let outside = Outside { value, is_below: z < low };
+                reason.expected = Some(outside.range_text(limits, usize::from(*decimals)));
                 reason.seen_probability = None;
             }
             Aspect::Length => {
@@ -199,9 +202,11 @@ impl RowView<'_> {
                 if low <= z && z <= high {
                     return None;
                 }
-                reason.note = Some(format!("{} characters long", reason.saw.chars().count()));
+                let length = reason.saw.chars().count();
+                reason.note = Some(format!("{length} characters long"));
                 reason.saw = cut(&reason.saw, 40);
-                reason.expected = Some(self.range_text(feature, [low, high], |length| format!("{length:.0}")));
+                let outside = Outside { value: length as f64, is_below: z < low };
+                reason.expected = Some(outside.range_text(self.limits(feature, [low, high]), 0));
             }
             Aspect::Lead => {
                 let own = self.encoder.lead(feature, &reason.saw).to_owned();
@@ -267,8 +272,9 @@ impl RowView<'_> {
                 let name = self.encoder.schema().columns[other].name.clone();
                 let seconds = if turned { -seconds } else { seconds };
                 let limits = limits.map(|[low, high]| if turned { [-high, -low] } else { [low, high] });
-                reason.note = Some(after_text(seconds, limits, &name));
-                reason.expected = limits.map(|[low, high]| span_text(low, high, seconds));
+                let in_days = [feature.column, from].iter().all(|column| self.has_no_time(*column));
+                reason.note = Some(after_text(seconds, limits, in_days, &name));
+                reason.expected = limits.map(|[low, high]| span_text(low, high, seconds, in_days));
                 reason.other = Some(name);
                 reason.seen_probability = None;
             }
@@ -312,12 +318,14 @@ impl RowView<'_> {
 
     /// A date far outside, or something that is none.
     fn position(&self, feature: &Feature, code: u32, reason: &mut Reason) -> Option<()> {
-        let Kind::Date { range, .. } = &self.encoder.schema_of(feature).kind else { return None };
+        let Kind::Date { range, seen, .. } = &self.encoder.schema_of(feature).kind else { return None };
         let date = |seconds: f64| TimeKind::Date.text(seconds);
         let of_number = feature.number.map(|number| self.rows.numbers(self.row)[number]).filter(|z| !z.is_nan());
         if code == UNSEEN && self.is_date(feature) {
             reason.note = Some("far outside of the usual dates".into());
-            reason.expected = Some(format!("{} to {}", date(range[0]), date(range[1])));
+            // Not all that is let pass: dates begin and end with what was seen.
+            let [first, last] = seen.unwrap_or(*range);
+            reason.expected = Some(format!("{} to {}", date(first), date(last)));
         } else if !self.is_date(feature) {
             reason.note = Some("not a date".into());
         } else {
@@ -329,6 +337,11 @@ impl RowView<'_> {
             reason.seen_probability = None;
         }
         Some(())
+    }
+
+    /// Whether the date of a column is one without a time of day.
+    fn has_no_time(&self, column: usize) -> bool {
+        self.encoder.moment(self.table, self.source, column).is_some_and(|moment| !moment.has_time)
     }
 
     fn is_date(&self, feature: &Feature) -> bool {

@@ -177,8 +177,8 @@ mod tests {
         assert_eq!(reason.to_string(), "country = 'Gemany ', never seen; Germany?, 64 % of the score");
         (reason.column, reason.saw, reason.similar) = ("discharge".into(), "2021-02-03".into(), None);
         (reason.note, reason.expected) = (
-            Some(after_text(-1100.0 * 86_400.0, None, "admit")),
-            Some(span_text(0.0, 5.0 * 86_400.0, -1100.0 * 86_400.0)),
+            Some(after_text(-1100.0 * 86_400.0, None, true, "admit")),
+            Some(span_text(0.0, 5.0 * 86_400.0, -1100.0 * 86_400.0, true)),
         );
         assert_eq!(
             reason.to_string(),

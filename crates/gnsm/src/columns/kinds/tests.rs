@@ -264,3 +264,38 @@ fn forcing_words_to_be_numbers_names_one() {
         "f, line 2, column `c`: no cell is a number, `a` for one is not; leave the kind of `c` open, or choose another"
     );
 }
+
+#[test]
+fn the_decimals_of_a_column_are_those_of_nearly_all_numbers() {
+    let mut cells: Vec<String> = (0..200).map(|i| format!("{},{:02}", i * 37 % 191, i * 7 % 100)).collect();
+    cells[3] = "1,123456".into();
+    assert!(matches!(kind_of(&cells).0, Kind::Numeric { decimals: 2, .. }));
+    let whole: Vec<String> = (0..200).map(|i| format!("1.{:03}", 100 + i * 7 % 800)).collect();
+    assert!(matches!(kind_of(&whole).0, Kind::Numeric { decimals: 3, .. }));
+    let whole: Vec<String> = (0..200).map(|i| format!("1,{:03}", 100 + i * 7 % 800)).collect();
+    assert!(matches!(kind_of(&whole).0, Kind::Numeric { decimals: 0, .. }));
+}
+
+#[test]
+fn dates_begin_and_end_with_those_that_were_seen() {
+    let days: Vec<String> = (0..180).map(|i| format!("2024-{:02}-{:02}", 1 + i % 9, 1 + i / 9)).collect();
+    let Kind::Date { range, seen, .. } = kind_of(&days).0 else { panic!("no dates") };
+    let day = |text: &str| DateFormat::YearFirst.parse(text).map(|moment| moment.local);
+    assert_eq!(seen.map(|seen| seen.map(Some)), Some([day("2024-01-01"), day("2024-09-20")]));
+    assert!(range[0] < seen.expect("seen")[0], "what is let pass begins earlier");
+}
+
+#[test]
+fn a_title_above_the_header_is_told() {
+    let mut lines = vec!["Printed 3 May 2024".to_owned(), "id,area,qty".to_owned()];
+    lines.extend((0..30).map(|i| format!("A{i},north,{i}")));
+    let learn = |lines: &[String]| {
+        let rows: Vec<usize> = (0..lines.len()).collect();
+        crate::columns::Schema::learn(&text_table(lines), &rows, &crate::columns::ColumnChoices::default())
+    };
+    let error = learn(&lines).expect_err("one column of keys").to_string();
+    assert!(error.contains("line 3 looks like the header"), "{error}");
+    let keys: Vec<String> = (0..30).map(|i| format!("A{i}")).collect();
+    let error = learn(&keys).expect_err("one column of keys").to_string();
+    assert!(error.contains("keep at least one with --categorical"), "{error}");
+}
