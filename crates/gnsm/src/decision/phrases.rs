@@ -88,7 +88,7 @@ fn lengths(low: f64, high: f64, length: f64, in_days: bool) -> [String; 3] {
     let is_short = |unit: &f64| largest / unit < MOST_OF_UNIT;
     let units = || [DAY, 3600.0, 60.0, 1.0].into_iter().filter(is_short);
     let finer = units().map(|unit| texts(&|length| length_in(length, unit)));
-    let smallest = units().last().unwrap_or(DAY);
+    let smallest = units().next_back().unwrap_or(DAY);
     let decimals = (1..=3).map(|decimals| texts(&|length| length_with(length, smallest, decimals)));
     plainly.or_else(|| finer.chain(decimals).find(tells)).unwrap_or_else(|| texts(&length_text))
 }
