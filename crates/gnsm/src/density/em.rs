@@ -152,7 +152,12 @@ fn run(rows: impl Points, config: &MixtureConfig, seed: u64, start: usize) -> Re
 }
 
 /// The mixture that is most likely under given shares; components without rows are left out.
-fn maximise(rows: impl Points, shares: &[f64], components: usize, regularisation: f64) -> Result<GaussianMixture> {
+pub(super) fn maximise(
+    rows: impl Points,
+    shares: &[f64],
+    components: usize,
+    regularisation: f64,
+) -> Result<GaussianMixture> {
     let dimension = rows.dimension();
     let Moments { sizes, means, squares } = rows.moments(shares, components);
     let total: f64 = sizes.iter().sum();
