@@ -9,15 +9,17 @@ use crate::columns::{Encoded, UNSEEN};
 
 /// Rows that go down together.
 const TOGETHER: usize = 16;
-/// The key of a missing number.
-const MISSING: u32 = u32::MAX;
-/// All bits, or none.
+/// The key of a missing number, less than any other.
+const MISSING: u32 = 0;
+/// All bits.
 const ALL: u32 = u32::MAX;
 
 /// The nodes of all trees.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Steps {
     nodes: Vec<Step>,
+    /// The sets of categories, behind an empty one that numbers have.
+    words: Vec<u32>,
     /// Where a row ends at each node: the depth, and c(m) of the rows that end there.
     ends: Vec<f64>,
     /// The most cuts that lead to a node.
@@ -31,14 +33,13 @@ struct Step {
     cell: u32,
     /// The first child; the leaf itself in a leaf.
     children: u32,
-    /// The key of the largest number of the first child.
-    threshold: u32,
-    /// All bits where a missing number goes to the first child.
-    missing_first: u32,
+    /// Keys from this one on, and no farther than `span` from it, go to the first child; none where categories are cut.
+    from: u32,
+    span: u32,
     /// All bits where categories are cut.
     is_group: u32,
     /// The first word of the first child's categories.
-    subset: u32,
+    word: u32,
 }
 
 /// A whole number for each number, in the same order.
@@ -50,31 +51,25 @@ fn key(number: f32) -> u32 {
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-fn mask(condition: bool) -> u32 {
-    if condition { ALL } else { 0 }
-}
-
 impl Steps {
     pub fn of(forest: &IsolationForest) -> Self {
         let n_numbers = forest.layout.n_numbers() as u32;
         let step = |(index, node): (usize, &super::Node)| {
             if node.cell == LEAF {
-                let itself = index as u32;
-                return Step { cell: 0, children: itself, threshold: ALL, missing_first: ALL, is_group: 0, subset: 0 };
+                return Step { cell: 0, children: index as u32, from: 0, span: ALL, is_group: 0, word: 0 };
             }
-            let children = &forest.nodes[node.children as usize..][..2];
-            Step {
-                cell: node.cell,
-                children: node.children,
-                threshold: key(node.threshold),
-                missing_first: mask(children[0].size >= children[1].size),
-                is_group: mask(node.cell >= n_numbers),
-                subset: node.subset,
+            let (cell, children) = (node.cell, node.children);
+            if cell >= n_numbers {
+                return Step { cell, children, from: ALL, span: 0, is_group: ALL, word: node.subset + 1 };
             }
+            let sizes = [0, 1].map(|which| forest.nodes[children as usize + which].size);
+            let from = if sizes[0] >= sizes[1] { MISSING } else { MISSING + 1 };
+            Step { cell, children, from, span: key(node.threshold) - from, is_group: 0, word: 0 }
         };
         let ends = forest.nodes.iter().zip(&forest.depths).map(|(node, depth)| depth + forest.mean_depth(node));
         Self {
             nodes: forest.nodes.iter().enumerate().map(step).collect(),
+            words: [&[0], forest.subsets.as_slice()].concat(),
             ends: ends.collect(),
             deepest: forest.depths.iter().fold(0.0f64, |most, depth| most.max(*depth)) as usize,
         }
@@ -99,7 +94,7 @@ impl Steps {
                 let at = &mut at[..sums.len()];
                 for _ in 0..self.deepest {
                     for (at, keys) in at.iter_mut().zip(keys.chunks_exact(n_cells)) {
-                        *at = self.next(forest, *at, keys);
+                        *at = self.next(*at, keys);
                     }
                 }
                 for (sum, at) in sums.iter_mut().zip(at) {
@@ -114,13 +109,12 @@ impl Steps {
     }
 
     #[inline]
-    fn next(&self, forest: &IsolationForest, at: u32, keys: &[u32]) -> u32 {
-        let step = self.nodes[at as usize];
+    fn next(&self, at: u32, keys: &[u32]) -> u32 {
+        let step = &self.nodes[at as usize];
         let key = keys[step.cell as usize];
-        let of_number = mask(key <= step.threshold) | mask(key == MISSING) & step.missing_first;
-        let word = step.subset + (key >> 5 & step.is_group);
-        let of_group = 0u32.wrapping_sub(forest.subsets.get(word as usize).map_or(0, |word| word >> (key & 31) & 1));
-        let is_first = of_group & step.is_group | of_number & !step.is_group;
-        (step.children + 1).wrapping_add(is_first) // all bits are −1
+        let word = self.words.get((step.word + (key >> 5 & step.is_group)) as usize);
+        let is_in_set = word.map_or(0, |word| word >> (key & 31) & 1);
+        let is_near = u32::from(key.wrapping_sub(step.from) <= step.span);
+        step.children + 1 - (is_in_set | is_near)
     }
 }
