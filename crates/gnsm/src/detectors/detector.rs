@@ -14,6 +14,11 @@ pub trait Detector: Send + Sync {
     /// A score for each row, from the row alone.
     fn score(&self, rows: &Encoded) -> Vec<f64>;
 
+    /// Whether to score a row takes less time than to find out whether it repeats another.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
     /// Each row's score as a base and a part for each cell; they sum to the score.
     fn split(&self, rows: &Encoded) -> Split;
 
@@ -119,6 +124,11 @@ pub trait ScoreByCell: Send + Sync {
         None
     }
 
+    /// Whether to score a row takes less time than to find out whether it repeats another.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
     /// What was expected in each cell, if the method can say.
     fn expected_cells(&self, _rows: &Encoded) -> Option<Expected> {
         None
@@ -136,6 +146,10 @@ impl<T: ScoreByCell> Detector for T {
         let by_cell =
             || (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK).map_init(zeros, row_score).collect();
         self.scores(rows).unwrap_or_else(by_cell)
+    }
+
+    fn is_quick(&self) -> bool {
+        ScoreByCell::is_quick(self)
     }
 
     fn split(&self, rows: &Encoded) -> Split {
@@ -159,8 +173,11 @@ impl<T: ScoreByCell> Detector for T {
     }
 }
 
-/// Scores all rows, computing each distinct one once.
+/// Scores all rows, computing each distinct one once where that saves time.
 pub(crate) fn score_distinct(detector: &dyn Detector, rows: &Encoded) -> Vec<f64> {
+    if detector.is_quick() {
+        return detector.score(rows);
+    }
     let (firsts, of_row) = rows.distinct();
     let scores = detector.score(&rows.select(&firsts));
     of_row.into_iter().map(|which| scores[which as usize]).collect()

@@ -28,7 +28,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{NoSettings, ScoreByCell, category_counts, rows_to_fit, take_category_counts, unseen_surprise};
+use super::{NoSettings, ScoreByCell, category_counts, check_rows, take_category_counts, unseen_surprise};
 use crate::columns::{Encoded, Layout};
 use crate::detectors::Expected;
 use crate::error::Result;
@@ -56,6 +56,8 @@ struct Distribution {
     values: Vec<f32>,
     /// For each of them how many rows have it or a smaller one.
     at_most: Vec<f64>,
+    /// The part of each of them.
+    parts: Vec<f64>,
     /// Σ(x − mean)² and Σ(x − mean)³, and the mean.
     mean: f64,
     square: f64,
@@ -72,22 +74,23 @@ pub struct StoredEcod {
 impl Ecod {
     /// Sorts the columns.
     pub fn fit(_: &NoSettings, layout: &Layout, rows: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
-        let (rows, row_counts) = rows_to_fit(rows)?;
-        let counts = category_counts(layout, &rows, &row_counts);
+        let n_rows = check_rows(rows)?;
+        let rows = rows[0].concat(rows[1]);
+        let counts = category_counts(layout, &rows, &vec![1.0; n_rows]);
         let numbers = (0..layout.n_numbers()).map(|number| {
-            let of_rows = row_counts.iter().enumerate().map(|(row, count)| (rows.numbers(row)[number], *count));
-            let mut counted: Vec<(f32, f64)> = of_rows.filter(|(value, _)| !value.is_nan()).collect();
-            counted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            let of_rows = (0..n_rows).map(|row| rows.numbers(row)[number]);
+            let mut values: Vec<f32> = of_rows.filter(|value| !value.is_nan()).collect();
+            values.sort_unstable_by(f32::total_cmp);
             let mut distribution = Distribution::default();
             let mut at_most = 0.0;
-            for equal in counted.chunk_by(|a, b| a.0 == b.0) {
-                at_most += equal.iter().map(|(_, count)| count).sum::<f64>();
-                distribution.values.push(equal[0].0);
+            for equal in values.chunk_by(|a, b| a == b) {
+                at_most += equal.len() as f64;
+                distribution.values.push(equal[0]);
                 distribution.at_most.push(at_most);
             }
-            distribution.with_moments()
+            distribution.ready()
         });
-        Ok(Self::from_counts(layout, row_counts.iter().sum(), numbers.collect(), counts))
+        Ok(Self::from_counts(layout, n_rows as f64, numbers.collect(), counts))
     }
 
     /// There are no settings.
@@ -132,7 +135,7 @@ impl Store for Ecod {
             if !ascending || at_most.first().is_some_and(|n| *n < 1.0) || at_most.last().is_some_and(|n| *n > n_rows) {
                 return Err(format!("the values of number {number} are not in order").into());
             }
-            Ok(Distribution { values, at_most, ..Distribution::default() }.with_moments())
+            Ok(Distribution { values, at_most, ..Distribution::default() }.ready())
         };
         let numbers = (0..layout.n_numbers()).map(number).collect::<Loaded<_>>()?;
         Ok(Self::from_counts(layout, n_rows, numbers, counts))
@@ -146,11 +149,13 @@ impl Distribution {
         self.values.iter().zip(&self.at_most).zip(before).map(|((value, at_most), b)| (f64::from(*value), at_most - b))
     }
 
-    fn with_moments(mut self) -> Self {
+    /// What follows from the values and their counts.
+    fn ready(mut self) -> Self {
         let total = self.total().max(1.0);
         self.mean = self.counted().map(|(value, count)| value * count).sum::<f64>() / total;
         let sum = |power: i32| self.counted().map(|(value, count)| count * (value - self.mean).powi(power)).sum();
         (self.square, self.cube) = (sum(2), sum(3));
+        self.parts = self.values.iter().map(|value| self.tails(*value)).collect();
         self
     }
 
@@ -167,6 +172,14 @@ impl Distribution {
 
     /// The part of a number.
     fn part(&self, number: f32) -> f64 {
+        match self.values.binary_search_by(|value| value.total_cmp(&number)) {
+            Ok(at) => self.parts[at],
+            Err(_) => self.tails(number),
+        }
+    }
+
+    /// The part of a number, computed.
+    fn tails(&self, number: f32) -> f64 {
         let index = self.values.partition_point(|value| *value <= number);
         let at_most = if index == 0 { 0.0 } else { self.at_most[index - 1] };
         let first_equal = if index > 0 && self.values[index - 1] == number { index - 1 } else { index };
@@ -185,7 +198,8 @@ impl Distribution {
         let square = self.square + step * step * n * (n + 1.0);
         let cube = self.cube + step.powi(3) * n * (n + 1.0) * (n - 1.0) - 3.0 * step * self.square;
         // Rounding leaves this much of a moment that is 0.
-        let rounding = 1e-12 * (n + 1.0) * (square / (n + 1.0)).powf(1.5);
+        let variance = square / (n + 1.0);
+        let rounding = 1e-12 * (n + 1.0) * variance * variance.sqrt();
         cube.abs() > rounding
     }
 }
@@ -205,6 +219,10 @@ impl ScoreByCell for Ecod {
             *part = known.copied().unwrap_or(self.unseen_parts[group]);
         }
         0.0
+    }
+
+    fn is_quick(&self) -> bool {
+        true
     }
 
     fn expected_cells(&self, rows: &Encoded) -> Option<Expected> {
