@@ -14,6 +14,9 @@
 //! Columns are found by name, so their order in the file does not matter.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::iter::{StepBy, Zip};
+use std::ops::RangeFrom;
+use std::slice::IterMut;
 
 use rayon::prelude::*;
 
@@ -32,8 +35,8 @@ use super::spelling::{key_shape, lead, shape};
 use crate::error::{Error, Result, stop_point};
 use crate::table::{Column, Table, Values};
 
-/// Rows that one thread puts together at a time.
-const PIECE: usize = 4096;
+/// Rows that one thread puts together at a time; so few that they stay in the nearest caches.
+const PIECE: usize = 512;
 /// Rows needed before a change of a column's kind is called one.
 const ENOUGH_TO_JUDGE: usize = 20;
 
@@ -217,8 +220,10 @@ impl Encoder {
         let parsed: Vec<Parsed<'_>> =
             (0..self.schema.columns.len()).map(|at| self.parse(table, at, whole)).collect::<Result<_>>()?;
         let numeric: Vec<&Feature> = self.features.iter().filter(|feature| feature.number.is_some()).collect();
-        let numbers = row_by_row(n_rows, n_numbers, |number, row| self.number(numeric[number], &parsed, row));
-        let codes = row_by_row(n_rows, n_groups, |group, row| self.code(&self.features[group], &parsed, row));
+        let numbers = row_by_row(n_rows, n_numbers, |number, places| {
+            places.for_each(|(place, row)| *place = self.number(numeric[number], &parsed, row));
+        });
+        let codes = row_by_row(n_rows, n_groups, |group, places| self.write_codes(group, &parsed, places));
         Ok(Encoded { n_rows, n_groups, n_numbers, codes, numbers })
     }
 
@@ -284,15 +289,24 @@ impl Encoder {
         })
     }
 
-    /// The code of a feature.
+    /// The codes of a feature in some rows.
+    fn write_codes(&self, group: usize, parsed: &[Parsed<'_>], places: Places<'_, u32>) {
+        let feature = &self.features[group];
+        // Most columns of most tables: what they are is not asked anew for each row.
+        if let (Aspect::Value, Parsed::Named { codes, translated, .. }) = (feature.aspect, &parsed[feature.column]) {
+            let code = |row: usize| translated.get(codes[row] as usize).copied().unwrap_or(feature.missing);
+            places.for_each(|(place, row)| *place = code(row));
+        } else {
+            places.for_each(|(place, row)| *place = self.code(feature, parsed, row));
+        }
+    }
+
+    /// The code of a feature that is no category by its index.
     #[inline(always)]
     fn code(&self, feature: &Feature, parsed: &[Parsed<'_>], row: usize) -> u32 {
         let cells = &parsed[feature.column];
         match (feature.aspect, cells) {
             (_, Parsed::Absent) => feature.missing,
-            (Aspect::Value, Parsed::Named { codes, translated, .. }) => {
-                translated.get(codes[row] as usize).copied().unwrap_or(feature.missing)
-            }
             (Aspect::Value, Parsed::Words(Values::Text(cells))) if cells.is_missing(row) => feature.missing,
             (Aspect::Value, Parsed::Words(Values::Text(cells))) => self.code_of(feature, cells.get(row)),
             (Aspect::Value, Parsed::Words(values)) => {
@@ -427,19 +441,20 @@ impl Encoder {
     }
 }
 
-/// A cell for each row and feature, row by row, in parallel.
+/// Where the cells of a feature go, each with its row.
+type Places<'a, T> = Zip<StepBy<IterMut<'a, T>>, RangeFrom<usize>>;
+
+/// A cell for each row and feature, row by row, in parallel. `write` writes some rows of a feature.
 fn row_by_row<T: Clone + Default + Send>(
     n_rows: usize,
     n_columns: usize,
-    cell: impl Fn(usize, usize) -> T + Sync,
+    write: impl Fn(usize, Places<'_, T>) + Sync,
 ) -> Vec<T> {
     let mut cells = vec![T::default(); n_rows * n_columns];
     cells.par_chunks_mut((PIECE * n_columns).max(1)).enumerate().for_each(|(piece, cells)| {
         stop_point();
         for column in 0..n_columns {
-            for (place, row) in cells[column..].iter_mut().step_by(n_columns).zip(piece * PIECE..) {
-                *place = cell(column, row);
-            }
+            write(column, cells[column..].iter_mut().step_by(n_columns).zip(piece * PIECE..));
         }
     });
     cells

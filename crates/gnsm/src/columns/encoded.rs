@@ -40,13 +40,13 @@ impl Encoded {
 
     /// These rows, in this order.
     pub fn select(&self, rows: &[usize]) -> Self {
-        Self {
-            n_rows: rows.len(),
-            n_groups: self.n_groups,
-            n_numbers: self.n_numbers,
-            codes: rows.iter().flat_map(|&row| self.codes(row)).copied().collect(),
-            numbers: rows.iter().flat_map(|&row| self.numbers(row)).copied().collect(),
+        let mut codes = Vec::with_capacity(rows.len() * self.n_groups);
+        let mut numbers = Vec::with_capacity(rows.len() * self.n_numbers);
+        for &row in rows {
+            codes.extend_from_slice(self.codes(row));
+            numbers.extend_from_slice(self.numbers(row));
         }
+        Self { n_rows: rows.len(), n_groups: self.n_groups, n_numbers: self.n_numbers, codes, numbers }
     }
 
     /// These rows, then those of `other`, which come from the same encoder.
@@ -81,6 +81,12 @@ impl Encoded {
             }
         }
         self
+    }
+
+    /// Whether no row differs from the first.
+    pub fn all_equal(&self) -> bool {
+        let bits = |row: usize| (self.codes(row), bytemuck::cast_slice::<f32, u32>(self.numbers(row)));
+        (1..self.n_rows).all(|row| bits(row) == bits(0))
     }
 
     /// The distinct rows, in order of first appearance, and for each row which of them it is.

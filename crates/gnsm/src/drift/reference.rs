@@ -1,5 +1,7 @@
 //! What a model keeps of the rows that it learned from, to compare others with them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::counter::{Counts, Learned, place};
@@ -26,7 +28,8 @@ pub struct Reference {
 impl Reference {
     /// Counts the rows that were learned from; `encoded` has all rows of the table.
     pub(crate) fn learn(encoder: &Encoder, table: &Table, rows: &[usize], encoded: &Encoded) -> Self {
-        let encoded = encoded.select(rows);
+        let is_all = rows.len() == encoded.n_rows();
+        let encoded = &*if is_all { Cow::Borrowed(encoded) } else { Cow::Owned(encoded.select(rows)) };
         let (mut edges, mut ends) = (Vec::new(), Vec::new());
         for number in 0..encoder.layout().n_numbers() {
             let all = (0..encoded.n_rows()).map(|row| encoded.numbers(row)[number]);
@@ -53,7 +56,7 @@ impl Reference {
         let spans: Vec<Option<[f64; 2]>> = (0..encoder.schema().columns.len()).map(span).collect();
         let mut counts = Counts::new(encoder, &edges);
         let learned = Learned { encoder, edges: &edges, ends: &ends, spans: &spans };
-        counts.add(&learned, table, rows.iter().copied(), &encoded);
+        counts.add(&learned, table, rows.iter().copied(), encoded);
         Self { edges, ends, spans, counts }
     }
 

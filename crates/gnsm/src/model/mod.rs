@@ -85,7 +85,7 @@ impl Model {
             if method.leaves_out() { [rows.clone(), Vec::new(), Vec::new()] } else { deal(rows.clone(), options.seed) };
         let [training, validation, calibration] = [training, validation, calibration].map(|rows| encoded.select(&rows));
         let learned = training.concat(&validation);
-        if learned.distinct().0.len() < 2 {
+        if learned.all_equal() {
             return Err(Error::fit(
                 format!("all {} rows of {} are the same", table.n_rows(), table.file),
                 "there is nothing to compare; give rows that differ",

@@ -144,8 +144,9 @@ fn scored(scores: Vec<f64>, tail: TailOfScores<'_>) -> Vec<Scored> {
 
 /// Scores of rows that the detector learned from, each as if it had not; `None` if it cannot do that.
 pub(super) fn left_out_scores(fitted: &Fitted, rows: &Encoded) -> Option<Vec<f64>> {
+    let detector = Some(fitted.detector()).filter(|detector| detector.leaves_out())?;
     let (firsts, of_row) = rows.distinct();
-    let scores = fitted.detector().split_left_out(&rows.select(&firsts))?.sums();
+    let scores = detector.split_left_out(&rows.select(&firsts))?.sums();
     Some(of_row.into_iter().map(|which| scores[which as usize]).collect())
 }
 
