@@ -184,23 +184,16 @@ fn push_categories(cells: &mut CategoryCells, array: &dyn Array) -> Result<()> {
         }
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            // A value's code is looked up when the first row asks for it; `None` until then.
+            let keys: Vec<Option<usize>> = keys(dictionary).collect();
+            // Each value that occurs is looked up once, in the order in which rows have it.
             let mut codes: Vec<Option<u32>> = vec![None; dictionary.values().len()];
-            for key in keys(dictionary) {
-                let Some(key) = key else {
-                    cells.codes.push(MISSING);
-                    continue;
-                };
-                let code = match codes[key] {
-                    Some(code) => code,
-                    None => match text(dictionary.values().as_ref(), key) {
-                        Some(name) => cells.categories.code(name)?,
-                        None => MISSING,
-                    },
-                };
-                codes[key] = Some(code);
-                cells.codes.push(code);
+            for key in keys.iter().copied().flatten() {
+                if codes[key].is_none() {
+                    let name = text(dictionary.values().as_ref(), key);
+                    codes[key] = Some(name.map_or(Ok(MISSING), |name| cells.categories.code(name))?);
+                }
             }
+            cells.codes.extend(keys.into_iter().map(|key| key.and_then(|key| codes[key]).unwrap_or(MISSING)));
             Ok(())
         }
         // `Cells::for_type` lets nothing else through but null.
