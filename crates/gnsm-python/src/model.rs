@@ -20,8 +20,11 @@ use crate::{GnsmError, source, surveys};
 
 /// Rows of the first batch, on which columns are compared with the model's; as the command line has it.
 const CHECKED_ROWS: usize = 1024;
-/// Rows scored at a time.
-const BATCH: usize = 8192;
+/// Rows scored at a time, at the least and at the most, and the cells that they have. Of rows that repeat in a batch, one is
+/// computed. So large batches save time, and the frame takes more memory than they do.
+const FEWEST_ROWS: usize = 8192;
+const MOST_ROWS: usize = 32_768;
+const BATCH_CELLS: usize = 1 << 20;
 /// Columns that moved and are named when scoring, at the most.
 const NAMED_COLUMNS: usize = 5;
 
@@ -342,7 +345,7 @@ pub fn batches(
         if n_rows == 0 {
             let report = model.check(&table).map_err(text)?;
             notes.extend(gnsm_cli::column_notes(model, &report));
-            size = BATCH;
+            size = (BATCH_CELLS / table.columns.len().max(1)).clamp(FEWEST_ROWS, MOST_ROWS);
         }
         take(&table)?;
         n_rows += table.n_rows() as u64;
