@@ -94,7 +94,9 @@ def optional(name: str) -> Any:
 
 
 def given(data: Any) -> Given:
-    """Looks at a table."""
+    """Looks at a table, unless that was done before."""
+    if isinstance(data, Given):
+        return data
     if isinstance(data, (str, os.PathLike)):
         if not os.fspath(data):
             raise GnsmError("the path is empty; give the path of a file")
@@ -162,7 +164,7 @@ def _pandas(frame: Any) -> Source:
         raise GnsmError(f"the data frame, column `{twice}`: {TWICE}")
     if not names:
         raise GnsmError("the data frame: has no columns; give a table with columns")
-    series = [frame.iloc[:, place] for place in range(len(names))]
+    series = [column for _, column in frame.items()]
     pyarrow = optional("pyarrow")
     if pyarrow is None:
         return _columns("the data frame", dict(zip(names, series)))

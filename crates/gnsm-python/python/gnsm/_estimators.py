@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _model
+from ._data import given
 from ._gnsm import METHODS, GnsmError
 
 #: Fewer rows than this cannot be fitted. Estimators repeat the rows they are given until there are as many.
@@ -137,9 +138,15 @@ STEPS = 10
 JUDGE_CATEGORIES = frozenset(("row-count", "cbrw", "homophily", "comprex"))
 
 
-def fit(estimator: Any, table: Any, n_rows: int, seed: int) -> None:
-    """Fits an estimator's model. An array's columns may be named by their places, from 0."""
+def fit(estimator: Any, table: Any, n_rows: int, seed: int) -> Any:
+    """Fits an estimator's model. An array's columns may be named by their places, from 0.
+
+    Returns the table for `score`; a frame is turned into what the library reads only once.
+    """
     is_array = isinstance(table, dict)
+    if not is_array and n_rows >= FEWEST:
+        table = given(table)
+    rows = table
 
     def named(columns: Iterable[Any] | None) -> list[str] | None:
         if columns is None:
@@ -154,9 +161,9 @@ def fit(estimator: Any, table: Any, n_rows: int, seed: int) -> None:
     if is_array and method in JUDGE_CATEGORIES:
         kept = numeric or []
         estimator.steps_ = Steps({name: values for name, values in table.items() if name not in kept})
-        table = estimator.steps_.cut(table)
+        rows = estimator.steps_.cut(table)
     estimator.model_ = _model.fit(
-        repeated(table, n_rows) if n_rows < FEWEST else table,
+        repeated(rows, n_rows) if n_rows < FEWEST else rows,
         seed=seed,
         method=method,
         settings=estimator.settings,
@@ -166,6 +173,7 @@ def fit(estimator: Any, table: Any, n_rows: int, seed: int) -> None:
         max_seconds=estimator.max_seconds,
         progress=False,
     )
+    return table
 
 
 def score(estimator: Any, table: Any, own: bool = False) -> Any:

@@ -72,7 +72,7 @@ class GNSM(BaseDetector):  # type: ignore[misc]
         table, n_rows = self._table(X)
         self._set_n_classes(y)
         self.n_features_in_: int = X.shape[1] if hasattr(X, "shape") else len(table)
-        _estimators.fit(self, table, n_rows, self.random_state or 0)
+        table = _estimators.fit(self, table, n_rows, self.random_state or 0)
         own = n_rows >= _estimators.FEWEST
         self.decision_scores_ = numpy.array(_estimators.score(self, table, own)["score"])
         self._process_decision_scores()

@@ -119,7 +119,7 @@ class GNSM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         seed = 0 if self.random_state is None else self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31)
-        _estimators.fit(self, table, n_rows, int(seed))
+        table = _estimators.fit(self, table, n_rows, int(seed))
         self.offset_ = _offset(self._score(table), self.contamination)
         return self
 
