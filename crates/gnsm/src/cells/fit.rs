@@ -15,6 +15,7 @@ use super::tail::{RowTail, Tail};
 use super::walk::{Walk, share_of_values};
 use super::weights::{HeldOut, best_share};
 use crate::columns::{Encoded, Layout};
+use crate::density::BULK;
 use crate::error::{Error, Result, stop_point};
 
 /// Links of a column, at the most.
@@ -23,8 +24,6 @@ const MOST_LINKS: usize = 16;
 const MOST_PAIRS: usize = 10_000_000;
 /// Rows that weights are chosen by, at the most.
 const MOST_WEIGHED: usize = 1500;
-/// The share of the rows that can be odd, at the most.
-const MOST_ODD: f64 = 0.025;
 /// How often tails are learned anew without odd rows, at the most.
 const MOST_ROUNDS: usize = 5;
 /// A weight below which a word does not count.
@@ -221,10 +220,10 @@ fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; FIGURES]) {
     // are learned without odd rows. If these were more than one in forty, they would be a kind of rows of their own, such as
     // those of small suppliers, and not odd; then the search begins anew from where fewer are.
     let mut found = None;
-    for share in [0.95, 0.975] {
+    for share in [0.95, BULK] {
         let (learned, left_out) = tails_without_odd_rows(cells, &judged, &copies, share);
         found = Some(learned);
-        if left_out <= MOST_ODD * n {
+        if left_out <= (1.0 - BULK) * n {
             break;
         }
     }
@@ -233,22 +232,23 @@ fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; FIGURES]) {
 
 /// The tails without the rows that are so odd that one table in twenty has such a row by chance, and how many these are.
 /// Which ones they are is asked first by tails that the rows beyond a share of all cannot stretch, then by the tails
-/// without them, until the answer is the same again.
+/// without them, until no row is added. Those that were left out once stay out: a few that are just not odd enough would
+/// stretch the tails for the next ones, and so on.
 fn tails_without_odd_rows(cells: &Cells, judged: &[Evidence], copies: &[u32], share: f64) -> (Learned, f64) {
     let n = copies.iter().map(|copies| f64::from(*copies)).sum::<f64>();
-    let mut learned = learn_tails(cells, judged, copies, |rows| RowTail::learn_from_bulk(share, rows));
-    let mut kept = Vec::new();
-    for _ in 0..MOST_ROUNDS {
-        let is_usual = |figures: &[f64; FIGURES]| {
-            figures.iter().zip(&learned.of_rows).all(|(figure, tail)| tail.nats(*figure) <= n.ln() + ONE_IN_TWENTY)
+    let mut kept = copies.to_vec();
+    let mut learned = learn_tails(cells, judged, &kept, share);
+    for round in 0..MOST_ROUNDS {
+        let is_odd = |row: &usize| {
+            let mut figures = learned.figures[*row].iter().zip(&learned.of_rows);
+            kept[*row] > 0 && figures.any(|(figure, tail)| tail.nats(*figure) > n.ln() + ONE_IN_TWENTY)
         };
-        let rows = learned.figures.iter().zip(copies);
-        let usual: Vec<u32> = rows.map(|(figures, copies)| if is_usual(figures) { *copies } else { 0 }).collect();
-        if usual == kept {
+        let odd: Vec<usize> = (0..kept.len()).filter(is_odd).collect();
+        if odd.is_empty() && round > 0 {
             break;
         }
-        learned = learn_tails(cells, judged, &usual, RowTail::learn);
-        kept = usual;
+        odd.iter().for_each(|row| kept[*row] = 0);
+        learned = learn_tails(cells, judged, &kept, BULK);
     }
     (learned, n - kept.iter().map(|copies| f64::from(*copies)).sum::<f64>())
 }
@@ -260,13 +260,9 @@ struct Learned {
     figures: Vec<[f64; FIGURES]>,
 }
 
-/// The tails from the evidence in each row; rows that count 0 times take no part.
-fn learn_tails(
-    cells: &Cells,
-    judged: &[Evidence],
-    copies: &[u32],
-    learn: impl Fn(Vec<(f64, u32)>) -> RowTail,
-) -> Learned {
+/// The tails from the evidence in each row; rows that count 0 times take no part, and those beyond a share of all cannot
+/// stretch the tails of figures.
+fn learn_tails(cells: &Cells, judged: &[Evidence], copies: &[u32], share: f64) -> Learned {
     let tail = |kind: usize| {
         let usual = judged.iter().zip(copies).filter(|(_, copies)| **copies > 0);
         let evidence = usual.map(|(evidence, copies)| (f64::from(evidence.kinds[kind]), *copies));
@@ -276,7 +272,7 @@ fn learn_tails(
     let figures: Vec<[f64; FIGURES]> = judged.iter().map(|evidence| figures(evidence, &tails, true)).collect();
     let of_rows = std::array::from_fn(|which| {
         let usual = figures.iter().zip(copies).filter(|(_, copies)| **copies > 0);
-        learn(usual.map(|(own, copies)| (own[which], *copies)).collect())
+        RowTail::learn(share, usual.map(|(own, copies)| (own[which], *copies)).collect())
     });
     Learned { of_cells: tails, of_rows, figures }
 }

@@ -104,17 +104,8 @@ pub(super) struct RowTail {
 }
 
 impl RowTail {
-    /// Learns from figures and how many rows have them.
-    pub fn learn(rows: Vec<(f64, u32)>) -> Self {
-        Self::learn_with(rows, |quantile| BulkTail::fit(quantile))
-    }
-
-    /// The same from rows of which this share at least is usual.
-    pub fn learn_from_bulk(share: f64, rows: Vec<(f64, u32)>) -> Self {
-        Self::learn_with(rows, |quantile| BulkTail::from_bulk(share, quantile))
-    }
-
-    fn learn_with(mut rows: Vec<(f64, u32)>, fit: impl Fn(&dyn Fn(f64) -> f64) -> BulkTail) -> Self {
+    /// Learns from figures and how many rows have them. Those beyond a share of all rows cannot stretch the tail.
+    pub fn learn(share: f64, mut rows: Vec<(f64, u32)>) -> Self {
         rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let n: f64 = rows.iter().map(|(_, count)| f64::from(*count)).sum();
         let quantile = |share: f64| {
@@ -128,7 +119,8 @@ impl RowTail {
         let (at, nats) = knots(&rows, n);
         let from = quantile(0.9);
         let (tenth, kinds) = count_kinds(rows.iter().copied().take_while(|(figure, _)| *figure >= from));
-        let top = if BulkTail::can_tell(tenth, kinds) { fit(&quantile) } else { BulkTail::default() };
+        let can_tell = BulkTail::can_tell(tenth, kinds);
+        let top = if can_tell { BulkTail::from_bulk(share, quantile) } else { BulkTail::default() };
         Self { at, nats, top }
     }
 
@@ -230,6 +222,7 @@ fn between(at: &[f64], nats: &[f64], right: usize, evidence: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::density::BULK;
 
     #[test]
     fn nats_are_those_of_counting() {
@@ -262,17 +255,17 @@ mod tests {
     fn a_row_is_far_out_by_counting_and_then_by_steps() {
         // An exponential law: −ln of the share above x is x.
         let rows: Vec<(f64, u32)> = (0..4000).map(|i| (-(1.0 - (f64::from(i) + 0.5) / 4000.0).ln(), 1)).collect();
-        let tail = RowTail::learn(rows.clone());
+        let tail = RowTail::learn(BULK, rows.clone());
         assert!(tail.is_usable());
         for x in [0.5, 1.0, 2.0, 3.0, 5.0, 9.0, 30.0] {
             assert!((tail.nats(x) - x).abs() < 0.05 + 0.03 * x, "{x}: {}", tail.nats(x));
         }
         // Rows far outside do not stretch it.
-        let spoiled = RowTail::learn([rows.as_slice(), &[(1e4, 20)]].concat());
+        let spoiled = RowTail::learn(BULK, [rows.as_slice(), &[(1e4, 80)]].concat());
         assert!(spoiled.nats(30.0) > 20.0, "{}", spoiled.nats(30.0));
         // Nothing, one figure, and ties tell no step; what is beyond ties counts as it is.
-        assert_eq!(RowTail::learn(vec![]).nats(7.0), 0.0);
-        let ties = RowTail::learn(vec![(2.0, 30)]);
+        assert_eq!(RowTail::learn(BULK, vec![]).nats(7.0), 0.0);
+        let ties = RowTail::learn(BULK, vec![(2.0, 30)]);
         assert_eq!([1.0, 2.0, 9.0].map(|x| ties.nats(x)), [0.0, 0.0, 7.0]);
     }
 

@@ -37,7 +37,7 @@ pub use selection::{Criterion, SelectionConfig};
 pub(crate) use sparse::ByColumn;
 pub use sparse::SparseRows;
 pub use standardizer::Standardizer;
-pub use tails::{BulkTail, ExponentialTail, HeavyTail, TwoSidedTail};
+pub use tails::{BULK, BulkTail, ExponentialTail, HeavyTail, TwoSidedTail};
 
 /// A fitted density of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ const MOST_KNOTS: usize = 200;
 const SMALLEST_UNIT: f64 = 1e-12;
 
 /// The share of numbers below a [`BulkTail`].
-const BULK: f64 = 0.975;
+pub const BULK: f64 = 0.975;
 /// Numbers of the top tenth of which half should be distinct.
 const MANY: u64 = 40;
 /// Numbers of the top tenth from which their mean excess is trusted.
