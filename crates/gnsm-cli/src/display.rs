@@ -15,7 +15,7 @@ pub const FAINT: Style = Style::new().dimmed();
 /// What is odd.
 pub const ODD: Style = AnsiColor::Red.on_default().bold();
 
-/// Characters of a cell that are shown to people.
+/// Characters of a cell that are shown on a terminal.
 pub const LONGEST_CELL: usize = 60;
 
 /// Text without anything that could break a line or command a terminal.
@@ -36,14 +36,17 @@ pub fn cell(place: Place, text: &str, most: usize) -> String {
     if place.width().is_some() { cut(text, most) } else { value(text) }
 }
 
-/// A value as it is shown, not longer than `most` characters.
-pub fn cut(text: &str, most: usize) -> String {
+fn cut(text: &str, most: usize) -> String {
     let start: String = text.chars().take(most).collect();
     if start.len() == text.len() { value(text) } else { format!("{}…", value(&start)) }
 }
 
-/// A reason without the ends of long cells.
-pub fn shortened(reason: &Reason, most: usize) -> Reason {
+/// A reason, on a terminal without the ends of long cells.
+pub fn reason(place: Place, reason: &Reason, most: usize) -> Reason {
+    if place.width().is_some() { shortened(reason, most) } else { reason.clone() }
+}
+
+fn shortened(reason: &Reason, most: usize) -> Reason {
     let start = |text: &String| match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.clone(),

@@ -267,7 +267,11 @@ impl View<'_> {
         let flag = if record.anomaly { format!("  {ODD}flagged{ODD:#}") } else { String::new() };
         let id = match (self.kept.columns.first(), record.kept.first()) {
             (Some(column), Some(value)) if self.kept.has_id => {
-                format!("  {} = {}", display::plain(&column.name), display::cut(&value.text(), LONGEST_CELL))
+                format!(
+                    "  {} = {}",
+                    display::plain(&column.name),
+                    display::cell(Place::Output, &value.text(), LONGEST_CELL)
+                )
             }
             _ => String::new(),
         };
@@ -299,7 +303,7 @@ impl View<'_> {
         let others = used.filter(|column| !shown.iter().any(|reason| reason.column == column.name));
         let cells = others.filter_map(|column| {
             let text = self.table.column(&column.name)?.values.text(row)?;
-            Some(format!("{} = {}", display::plain(&column.name), display::cut(&text, LONGEST_CELL)))
+            Some(format!("{} = {}", display::plain(&column.name), display::cell(Place::Output, &text, LONGEST_CELL)))
         });
         cells.collect::<Vec<_>>().join(", ")
     }
@@ -308,7 +312,7 @@ impl View<'_> {
 fn line_of(reason: &Reason) -> Vec<Cell> {
     vec![
         Cell::new(display::cell(Place::Output, &reason.column, 40)).add_attribute(Attribute::Bold),
-        Cell::new(display::plain(&display::shortened(reason, LONGEST_CELL).words())).fg(Color::Red),
+        Cell::new(display::plain(&display::reason(Place::Output, reason, LONGEST_CELL).words())).fg(Color::Red),
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),
     ]

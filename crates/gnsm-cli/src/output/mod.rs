@@ -360,13 +360,13 @@ pub fn to_json(record: &Record, kept: &Kept) -> Json {
 
 fn write_line(out: &mut impl Write, record: &Record, kept: &Kept) -> io::Result<()> {
     let Record { row, score, p_value, anomaly, reasons, .. } = record;
-    let mut more: Vec<String> = reasons
-        .iter()
-        .map(|reason| display::plain(&display::shortened(reason, display::LONGEST_CELL).to_string()))
-        .collect();
-    more.extend(kept.columns.iter().zip(&record.kept).map(|(column, value)| {
-        format!("{} = {}", display::plain(&column.name), display::cut(&value.text(), display::LONGEST_CELL))
-    }));
+    let mut more: Vec<String> = reasons.iter().map(|reason| display::plain(&reason.to_string())).collect();
+    more.extend(
+        kept.columns
+            .iter()
+            .zip(&record.kept)
+            .map(|(column, value)| format!("{} = {}", display::plain(&column.name), display::value(&value.text()))),
+    );
     let p_value = display::p_value(*p_value);
     let line = format!("{row:>10}  {score:>12.4}  {p_value:>10}  {:>7}  {}", u8::from(*anomaly), more.join("; "));
     writeln!(out, "{}", line.trim_end())
