@@ -15,6 +15,8 @@ const LEAST_SHARE: f64 = 0.01;
 /// Rows from which on something can be set aside, and the share of them that must be new.
 const FEWEST_ROWS: u64 = 20;
 const MOST: f64 = 0.5;
+/// The share of them that must have a new value, more than is usual, where they come after the rows learned from.
+const MANY_NEW: f64 = 0.1;
 
 /// A share before and now.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -142,11 +144,17 @@ impl View<'_> {
         beyond.max(unseen)
     }
 
-    /// Whether a number has moved while time went on: a meter that counts, a balance, a battery.
+    /// Whether a number has moved while time went on: a meter that counts, a balance, a battery. Or whether new values came
+    /// up: customers, devices, the subjects of a study.
     fn moved_in_time(&self, feature: &Feature) -> bool {
-        let Some(number) = feature.number.filter(|_| self.goes_on && feature.aspect == Aspect::Number) else {
+        if !self.goes_on {
             return false;
-        };
+        }
+        if feature.aspect == Aspect::Value {
+            let [usual, now] = self.new_values(feature);
+            return now.value() > MANY_NEW && now.value() > usual.value() && now.differs(usual);
+        }
+        let Some(number) = feature.number.filter(|_| feature.aspect == Aspect::Number) else { return false };
         let (then, now) = (&self.reference.counts.bins[number], &self.now.bins[number]);
         let (n, m) = (then.iter().sum::<u64>(), now.iter().sum::<u64>());
         let beyond = Share::new(self.now.beyond[number].iter().sum(), m);

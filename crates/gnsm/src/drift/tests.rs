@@ -87,6 +87,25 @@ fn a_number_that_moves_while_time_goes_on_is_set_aside() -> Result<()> {
 }
 
 #[test]
+fn new_values_that_come_up_while_time_goes_on_are_set_aside() -> Result<()> {
+    let new_in = |one_in: usize| {
+        move |row: usize, cells: &mut [String; 5]| {
+            if row.is_multiple_of(one_in) {
+                cells[2] = format!("Country {row}");
+            }
+        }
+    };
+    let later = report(&orders(1000..1300, new_in(5)))?;
+    assert!(of(&later, "country").moved && of(&later, "country").set_aside, "{later:?}");
+    // Few new values are odd rows, and so are many among keys and dates that were learned.
+    for table in [orders(1000..1300, new_in(12)), orders(0..300, new_in(5))] {
+        let report = report(&table)?;
+        assert!(of(&report, "country").moved && !of(&report, "country").set_aside, "{report:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn times_and_dates_by_type_are_looked_up_as_they_were_counted() -> Result<()> {
     let mut table = orders(0..240, usual);
     let seconds = |step: f64| (0..240).map(|row| f64::from(row % 24) * step).collect();
