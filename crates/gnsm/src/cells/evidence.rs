@@ -7,16 +7,16 @@
 //! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
 //! column is missing that usually tells it, say. So T given the rest is at most ln 20 + 4·odd (see below).
 //!
-//! A row has five figures. The *sum* of all T finds rows in which many cells are a little odd. It is 10·ln(1 + Σ(e^(T/10) −
-//! 1)): as good as a sum where all T are small, and T itself where there is one alone, so that a large one among many small
-//! ones counts for more than in a plain sum. The *distance* to the nearest rows, the plain sum of what *near* says, counts each column by how much it varies. Categories have no distances to
-//! speak of, so for them there is the *whole*: −ln of the probability of the row (`classes.rs`). Few rows tell little about
-//! combinations, so there is how odd the *values* are, wherever they stand (`walk.rs`). None of these can find one wrong
-//! cell among two hundred usual ones, so there is the *largest*: of all cells that are odd (see below) the one with the
-//! most evidence, odd + T(given the rest) + (T(near) + T(local)) / 4. Each figure becomes nats among held-out rows. Where a
-//! share c of the columns are categories, n rows were learned from, and v = c²/3·5000/(5000 + n), the score is
-//! (1 − v)·(sum + (1 − c)·distance + c·whole)/2 + v·values, and three times what the largest has above ln 30: one row in
-//! thirty.
+//! A row has five figures. The *sum* of all T finds rows in which many cells are a little odd. It is a soft one, 10·ln(1 +
+//! Σ(e^(T/10) − 1)): nearly the plain sum where all T are small, and T itself where there is one alone. So one large T
+//! counts for more than many small ones. The *distance* to the nearest rows, the plain sum of what *near* says, counts each
+//! column by how much it varies. Categories have no distances to speak of, so for them there is the *whole*: −ln of the
+//! probability of the row (`classes.rs`). Few rows tell little about combinations, so there is how odd the *values* are,
+//! wherever they stand (`walk.rs`). None of these can find one wrong cell among two hundred usual ones, so there is the
+//! *largest*: of all cells that are odd (see below) the one with the most evidence, odd + T(given the rest) + (T(near) +
+//! T(local)) / 4. Each figure becomes nats among held-out rows. Where a share c of the columns are categories, n rows were
+//! learned from, and v = c²/3·5000/(5000 + n), the score is (1 − v)·(sum + (1 − c)·distance + c·whole)/2 + v·values, and
+//! three times what the largest has above ln 30: one row in thirty.
 //!
 //! So it is known how fast scores become rare. The share of usual rows that have x nats in a figure falls with e^−x. In the
 //! worst case the same rows lead in all figures. Then a score grows by 1 + 3 while their share falls by e
@@ -59,7 +59,7 @@ const LEAST: f64 = 1e-30;
 const LEAST_DOUBT: f64 = 1e-9;
 
 /// Nats by which evidence has to grow to count e times as much in the sum.
-const TEN: f64 = 10.0;
+const SOFT: f64 = 10.0;
 
 /// The nats of one in twenty: ln 20.
 pub(super) const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
@@ -102,13 +102,13 @@ pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> 
             *nats = tail.nats(f64::from(*evidence), calibrated);
         }
         nats[GIVEN_THE_REST] = nats[GIVEN_THE_REST].min(ONE_IN_TWENTY + ODD_ALLOWS * odd);
-        sum += nats.iter().map(|nats| (nats / TEN).exp_m1()).sum::<f64>();
+        sum += nats.iter().map(|nats| (nats / SOFT).exp_m1()).sum::<f64>();
         distance += if evidence[NEAR].is_nan() { 0.0 } else { f64::from(evidence[NEAR]) };
         if *odd > 0.0 {
             largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));
         }
     }
-    [TEN * sum.ln_1p(), largest, distance, *whole, *values]
+    [SOFT * sum.ln_1p(), largest, distance, *whole, *values]
 }
 
 /// A row, and room for all that is computed of it.

@@ -214,23 +214,18 @@ fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; FIGURES]) {
         },
     );
     let copies: Vec<u32> = sample.calibrated.iter().map(|(_, copies)| *copies).collect();
-    let n = copies.iter().map(|copies| f64::from(*copies)).sum::<f64>();
-    // Odd rows would hide each other: of three wrong cells in a column, each would be as usual as the other two, and where
-    // one row in fifty has a wrong cell, in whatever column, these would stretch the tails of the rows' figures. So tails
-    // are learned without odd rows. If these were more than one in forty, they would be a kind of rows of their own, such as
-    // those of small suppliers, and not odd; then the search begins anew from where fewer are.
-    let mut found = None;
-    for share in [0.95, BULK] {
-        let (learned, left_out) = tails_without_odd_rows(cells, &judged, &copies, share);
-        found = Some(learned);
-        if left_out <= (1.0 - BULK) * n {
-            break;
-        }
+    // Odd rows would hide each other. Of three wrong cells in a column, each would be as usual as the other two. And where one
+    // row in fifty has a wrong cell, in whatever column, these would stretch the tails of the rows' figures. So tails are
+    // learned without odd rows. More than one in forty are not odd but a kind of rows of their own, such as those of small
+    // suppliers; then the search begins anew from where fewer are.
+    let (mut learned, odd) = tails_without_odd_rows(cells, &judged, &copies, 0.95);
+    if odd > 1.0 - BULK {
+        learned = tails_without_odd_rows(cells, &judged, &copies, BULK).0;
     }
-    found.map_or_else(Default::default, |learned| (learned.of_cells, learned.of_rows))
+    (learned.of_cells, learned.of_rows)
 }
 
-/// The tails without the rows that are so odd that one table in twenty has such a row by chance, and how many these are.
+/// The tails without the rows that are so odd that one table in twenty has such a row by chance, and the share of these.
 /// Which ones they are is asked first by tails that the rows beyond a share of all cannot stretch, then by the tails
 /// without them, until no row is added. Those that were left out once stay out: a few that are just not odd enough would
 /// stretch the tails for the next ones, and so on.
@@ -250,7 +245,7 @@ fn tails_without_odd_rows(cells: &Cells, judged: &[Evidence], copies: &[u32], sh
         odd.iter().for_each(|row| kept[*row] = 0);
         learned = learn_tails(cells, judged, &kept, BULK);
     }
-    (learned, n - kept.iter().map(|copies| f64::from(*copies)).sum::<f64>())
+    (learned, 1.0 - kept.iter().map(|copies| f64::from(*copies)).sum::<f64>() / n)
 }
 
 struct Learned {

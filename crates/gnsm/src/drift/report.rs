@@ -86,6 +86,11 @@ impl DriftReport {
     }
 }
 
+/// Whether more values are new than is usual. Fewer are no news: so it is with the very rows that were learned from.
+fn more_are_new([usual, now]: [Share; 2]) -> bool {
+    now.value() > usual.value() && now.differs(usual)
+}
+
 struct View<'a> {
     encoder: &'a Encoder,
     reference: &'a Reference,
@@ -151,8 +156,8 @@ impl View<'_> {
             return false;
         }
         if feature.aspect == Aspect::Value {
-            let [usual, now] = self.new_values(feature);
-            return now.value() > MANY_NEW && now.value() > usual.value() && now.differs(usual);
+            let new = self.new_values(feature);
+            return new[1].value() > MANY_NEW && more_are_new(new);
         }
         let Some(number) = feature.number.filter(|_| feature.aspect == Aspect::Number) else { return false };
         let (then, now) = (&self.reference.counts.bins[number], &self.now.bins[number]);
@@ -202,8 +207,7 @@ impl View<'_> {
                 if is_value || drift.new.is_none() {
                     drift.new = Some(change(new));
                 }
-                // Fewer new values than usual are no news: so it is with the very rows that were learned from.
-                let has_new = new[1].value() > new[0].value() && new[1].differs(new[0]);
+                let has_new = more_are_new(new);
                 if goes_on && is_calendar {
                     return;
                 }
