@@ -68,7 +68,7 @@ pub(super) fn date(cells: CellsToLearn<'_>, counted: &Counted, format: DateForma
         format,
         parts: parts.collect(),
         range: [low - margin, high + margin],
-        seen: Some([low, high]),
+        seen: [low, high],
         scale: scored.then(|| Scale::learn(&positions)),
         by_age: false,
         times,

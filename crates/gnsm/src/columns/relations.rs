@@ -85,11 +85,9 @@ pub struct Relation {
     pub slack: f64,
     /// How far off each of the others may be, because it was rounded: half a last digit, or nothing. The factor of a
     /// multiple is one more of them.
-    #[serde(default)]
     pub rounding: Vec<f64>,
     /// Whether the others were made of the number and rounded. Then what its own last digit leaves open does not add to
     /// what theirs do.
-    #[serde(default)]
     pub rounded_once: bool,
 }
 

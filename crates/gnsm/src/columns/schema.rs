@@ -147,7 +147,6 @@ pub enum Kind {
         /// Whether training rows had something there that is not a number.
         stray: bool,
         /// The decimals that nearly all of its numbers have at the most.
-        #[serde(default)]
         decimals: u8,
         /// The currencies and other marks beside its digits; the most common first, none where no cell has one.
         marks: Vec<String>,
@@ -161,8 +160,7 @@ pub enum Kind {
         /// Dates before the first or after the second are far outside, in seconds since 1970.
         range: [f64; 2],
         /// The first and the last date, but for a few at each end.
-        #[serde(default)]
-        seen: Option<[f64; 2]>,
+        seen: [f64; 2],
         /// The scale of the date itself, where it is scored.
         scale: Option<Scale>,
         /// Whether how long ago it was is scored instead of the date: tomorrow's newborn is born tomorrow.
@@ -181,7 +179,6 @@ pub enum Kind {
         /// Whether the number of digits is left out of a shape.
         loose: bool,
         /// Whether letters from a to f are digits in a shape.
-        #[serde(default)]
         hex: bool,
         /// Whether training rows missed this value.
         missing: bool,

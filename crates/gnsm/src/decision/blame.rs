@@ -318,14 +318,13 @@ impl RowView<'_> {
 
     /// A date far outside, or something that is none.
     fn position(&self, feature: &Feature, code: u32, reason: &mut Reason) -> Option<()> {
-        let Kind::Date { range, seen, .. } = &self.encoder.schema_of(feature).kind else { return None };
+        let Kind::Date { seen: [first, last], .. } = &self.encoder.schema_of(feature).kind else { return None };
         let date = |seconds: f64| TimeKind::Date.text(seconds);
         let of_number = feature.number.map(|number| self.rows.numbers(self.row)[number]).filter(|z| !z.is_nan());
         if code == UNSEEN && self.is_date(feature) {
             reason.note = Some("far outside of the usual dates".into());
             // Not all that is let pass: dates begin and end with what was seen.
-            let [first, last] = seen.unwrap_or(*range);
-            reason.expected = Some(format!("{} to {}", date(first), date(last)));
+            reason.expected = Some(format!("{} to {}", date(*first), date(*last)));
         } else if !self.is_date(feature) {
             reason.note = Some("not a date".into());
         } else {
