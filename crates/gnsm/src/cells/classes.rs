@@ -186,6 +186,23 @@ impl Classes {
         f64::from(rows).max(1.0).ln() - ln_sum_exp(joint)
     }
 
+    /// How much of a row is in each class, by the cells that are known: [classes]. Blank ones hold [`NOTHING`].
+    pub fn within(&self, slots: &[u16]) -> Vec<f32> {
+        let mut joint = Vec::new();
+        if !self.rows.is_empty() {
+            let total = self.join(slots, &mut joint) as f32;
+            joint.iter_mut().for_each(|joint| *joint = exp(*joint - total));
+        }
+        joint
+    }
+
+    /// The probability of a slot in a row that is in the classes by these shares.
+    pub fn chance(&self, cell: usize, slot: usize, within: &[f32]) -> f64 {
+        let place = self.starts[cell] + slot;
+        let logs = &self.logs[place * within.len()..][..within.len()];
+        within.iter().zip(logs).map(|(within, log)| f64::from(within * exp(*log))).sum()
+    }
+
     /// One without any classes, which knows the columns.
     fn empty(columns: &[Column]) -> Self {
         let mut starts = vec![0];
@@ -434,6 +451,29 @@ mod tests {
             }
         }
         assert!((total - 1.0).abs() < 1e-4, "{total}");
+    }
+
+    #[test]
+    fn a_part_of_a_row_tells_the_chances_of_the_rest() {
+        let (columns, slots, sample) = table(&coupled());
+        let classes = Classes::learn(&columns, &slots, &sample);
+        // P(cell | known) = Σ P(row) / Σ P(row), over all rows that have what is known.
+        let share = |fits: &dyn Fn([u16; 3]) -> bool| {
+            let mut total = 0.0;
+            for (a, b) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))) {
+                let rows = (0..4).map(|c| [a, b, c]).filter(|row| fits(*row));
+                total += rows.map(|row| (-surprise(&classes, row)).exp()).sum::<f64>();
+            }
+            total
+        };
+        let within = classes.within(&[1, NOTHING, NOTHING]);
+        for slot in 0..3 {
+            let expected = share(&|row| row[0] == 1 && row[1] == slot) / share(&|row| row[0] == 1);
+            let chance = classes.chance(1, slot as usize, &within);
+            assert!((chance - expected).abs() < 1e-4, "{slot}: {chance}, not {expected}");
+        }
+        assert!(classes.chance(1, 1, &within) > 0.9);
+        assert!(Classes::default().within(&[1, 0]).is_empty());
     }
 
     #[test]

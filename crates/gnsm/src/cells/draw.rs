@@ -6,6 +6,10 @@
 //! the cells before it. Weights were chosen for cells that know the whole row, so that those who speak share the credit;
 //! where few speak, they speak louder, up to what all would have together, and each of them up to 1.
 //!
+//! A guess is the mean of many rounds. Conditionals were learned from whole rows, and say less the fewer cells of a row are
+//! known. Classes (`classes.rs`) know how likely a cell is by any part of a row. So they count in a guess by the share of
+//! the row that is blank.
+//!
 //! A draw in a bin is one of the training values there (`columns/ladder.rs`). So no row is copied: each cell is drawn
 //! by itself, and what it is drawn from are counts of pairs.
 
@@ -54,6 +58,7 @@ impl Cells {
             chain.start(row);
             let cells = chain.blank_cells(row, &order);
             let mut sums: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
+            let within = self.classes.within(&chain.slots);
             chain.round(&cells, true);
             for _ in 0..rounds(&cells, BEFORE_GUESSES) {
                 chain.round(&cells, false);
@@ -64,6 +69,10 @@ impl Cells {
                     chain.add_weights(sums);
                     chain.set(*cell);
                 }
+            }
+            let blank = cells.len() as f64 / self.columns.len() as f64;
+            for (cell, sums) in cells.iter().zip(&mut sums) {
+                chain.mix_classes(*cell, &within, blank, sums);
             }
             let guesses = cells.iter().zip(&sums);
             let guesses = guesses.filter_map(|(cell, sums)| Some((row, *cell, self.guess_cell(blanks, *cell, sums)?)));
@@ -192,17 +201,12 @@ impl<'a> Chain<'a> {
         self.weights.clear();
         target.fill_louder(column, &self.slots, is_first, &mut self.scratch);
         self.weights.extend(self.scratch.mixed[..column.n_slots()].iter().map(|p| f64::from(*p).max(0.0)));
-        let Some(group) = cell.checked_sub(layout.n_numbers()) else { return };
-        if let Some(missing) = column.missing {
+        if let Some(missing) = column.missing.filter(|_| cell >= layout.n_numbers()) {
             let share = target.missing(column, &self.slots, cell, false);
             self.weights.iter_mut().for_each(|weight| *weight *= 1.0 - share);
             self.weights[missing as usize] = share;
         }
-        for (code, weight) in self.weights.iter_mut().enumerate() {
-            if !self.blanks.allows(layout, group, code as u32) {
-                *weight = 0.0;
-            }
-        }
+        self.leave_allowed(cell);
     }
 
     /// Adds the weights to others, as shares.
@@ -211,6 +215,34 @@ impl<'a> Chain<'a> {
         sums.resize(self.weights.len(), 0.0);
         if total > 0.0 {
             sums.iter_mut().zip(&self.weights).for_each(|(sum, weight)| *sum += weight / total);
+        }
+    }
+
+    /// Mixes what the classes say of a blank cell into its weights, by the share of the row that is blank.
+    fn mix_classes(&mut self, cell: usize, within: &[f32], blank: f64, weights: &mut [f64]) {
+        if within.is_empty() {
+            return;
+        }
+        let classes = &self.cells.classes;
+        self.weights.clear();
+        self.weights.extend((0..weights.len()).map(|slot| classes.chance(cell, slot, within)));
+        self.leave_allowed(cell);
+        let [total, of_classes] = [&*weights, &self.weights].map(|weights| weights.iter().sum::<f64>());
+        if total > 0.0 && of_classes > 0.0 {
+            for (weight, own) in weights.iter_mut().zip(&self.weights) {
+                *weight = (1.0 - blank) * *weight / total + blank * own / of_classes;
+            }
+        }
+    }
+
+    /// Takes the weights of what a cell must not hold.
+    fn leave_allowed(&mut self, cell: usize) {
+        let layout = &self.cells.layout;
+        let Some(group) = cell.checked_sub(layout.n_numbers()) else { return };
+        for (code, weight) in self.weights.iter_mut().enumerate() {
+            if !self.blanks.allows(layout, group, code as u32) {
+                *weight = 0.0;
+            }
         }
     }
 
