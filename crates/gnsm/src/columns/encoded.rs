@@ -1,10 +1,18 @@
 //! Rows as detectors see them: category codes and scaled numbers.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use rayon::prelude::*;
 
 use super::hashing::Quick;
 use super::layout::{Layout, UNSEEN};
 use crate::error::stop_point;
+
+/// Rows that are hashed or copied in one task.
+const ROWS_PER_TASK: usize = 4096;
+/// Parts of the rows, by their hashes, that are searched for equal ones at the same time.
+const PARTS: u64 = 16;
 
 /// Encoded rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +22,34 @@ pub struct Encoded {
     pub(super) n_numbers: usize,
     pub(super) codes: Vec<u32>,
     pub(super) numbers: Vec<f32>,
+}
+
+/// A row's categories and the bits of its numbers, with their hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct HashedRow<'a> {
+    hash: u64,
+    cells: (&'a [u32], &'a [u32]),
+}
+
+impl Hash for HashedRow<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// Copies these rows one after the other.
+fn copy_rows<'a, T: Copy + Send + Sync + 'a>(
+    to: &mut [T],
+    width: usize,
+    rows: &[usize],
+    row_of: impl Fn(usize) -> &'a [T] + Sync,
+) {
+    let pieces = to.par_chunks_mut((width * ROWS_PER_TASK).max(1)).zip(rows.par_chunks(ROWS_PER_TASK));
+    pieces.for_each(|(to, rows)| {
+        for (to, row) in to.chunks_exact_mut(width).zip(rows) {
+            to.copy_from_slice(row_of(*row));
+        }
+    });
 }
 
 impl Encoded {
@@ -40,12 +76,10 @@ impl Encoded {
 
     /// These rows, in this order.
     pub fn select(&self, rows: &[usize]) -> Self {
-        let mut codes = Vec::with_capacity(rows.len() * self.n_groups);
-        let mut numbers = Vec::with_capacity(rows.len() * self.n_numbers);
-        for &row in rows {
-            codes.extend_from_slice(self.codes(row));
-            numbers.extend_from_slice(self.numbers(row));
-        }
+        let mut codes = vec![0; rows.len() * self.n_groups];
+        let mut numbers = vec![0.0; rows.len() * self.n_numbers];
+        copy_rows(&mut codes, self.n_groups, rows, |row| self.codes(row));
+        copy_rows(&mut numbers, self.n_numbers, rows, |row| self.numbers(row));
         Self { n_rows: rows.len(), n_groups: self.n_groups, n_numbers: self.n_numbers, codes, numbers }
     }
 
@@ -91,19 +125,33 @@ impl Encoded {
 
     /// The distinct rows, in order of first appearance, and for each row which of them it is.
     pub fn distinct(&self) -> (Vec<usize>, Vec<u32>) {
-        let mut seen: HashMap<(&[u32], &[u32]), u32, Quick> =
-            HashMap::with_capacity_and_hasher(self.n_rows.min(1 << 16), Quick::default());
-        let mut firsts = Vec::new();
-        let of_row = (0..self.n_rows)
-            .map(|row| {
-                stop_point();
-                let key = (self.codes(row), bytemuck::cast_slice(self.numbers(row)));
-                *seen.entry(key).or_insert_with(|| {
-                    firsts.push(row);
-                    firsts.len() as u32 - 1
-                })
-            })
-            .collect();
+        let quick = Quick::default();
+        let hashed = |row: usize| {
+            stop_point();
+            let cells = (self.codes(row), bytemuck::cast_slice(self.numbers(row)));
+            HashedRow { hash: quick.hash_one(cells), cells }
+        };
+        let rows: Vec<HashedRow<'_>> =
+            (0..self.n_rows).into_par_iter().with_min_len(ROWS_PER_TASK).map(hashed).collect();
+        // Equal rows have equal hashes, so they are in the same part.
+        let parts = if self.n_rows > ROWS_PER_TASK { PARTS } else { 1 };
+        let first_in_part = |part: u64| {
+            let mut seen: HashMap<HashedRow<'_>, usize, Quick> = HashMap::with_hasher(quick);
+            let of_part = rows.iter().enumerate().filter(|(_, cells)| cells.hash % parts == part);
+            of_part.map(|(row, cells)| (row, *seen.entry(*cells).or_insert(row))).collect()
+        };
+        let first_of_rows: Vec<Vec<(usize, usize)>> = (0..parts).into_par_iter().map(first_in_part).collect();
+        let mut first_of_row = vec![0; self.n_rows];
+        for (row, first) in first_of_rows.into_iter().flatten() {
+            first_of_row[row] = first;
+        }
+        let (mut firsts, mut of_row) = (Vec::new(), Vec::with_capacity(self.n_rows));
+        for (row, first) in first_of_row.into_iter().enumerate() {
+            of_row.push(if first == row { firsts.len() as u32 } else { of_row[first] });
+            if first == row {
+                firsts.push(row);
+            }
+        }
         (firsts, of_row)
     }
 

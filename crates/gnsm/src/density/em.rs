@@ -26,7 +26,10 @@ const SMALLEST_SHARE: f64 = 1e-12;
 const MOST_PARTIAL_SUMS: usize = 64;
 
 /// Values in all of them together, beyond which fewer are kept.
-const MOST_PARTIAL_VALUES: usize = 1 << 24;
+const MOST_PARTIAL_VALUES: usize = 1 << 22;
+
+/// Values that a task adds up over them.
+const PARTIAL_VALUES_PER_TASK: usize = 1 << 14;
 
 /// Rows whose outer products are summed at once; a few hundred stay in the cache.
 const BLOCK_ROWS: usize = 256;
@@ -279,11 +282,12 @@ where
         })
         .collect();
     let mut sums = vec![0.0; length];
-    for partial in partial {
-        for (sum, value) in sums.iter_mut().zip(partial) {
-            *sum += value;
+    sums.par_chunks_mut(PARTIAL_VALUES_PER_TASK).enumerate().for_each(|(task, sums)| {
+        for partial in &partial {
+            let partial = &partial[task * PARTIAL_VALUES_PER_TASK..];
+            sums.iter_mut().zip(partial).for_each(|(sum, value)| *sum += value);
         }
-    }
+    });
     sums
 }
 

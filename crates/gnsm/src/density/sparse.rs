@@ -10,6 +10,8 @@
 //! μ)‖² only grows from row to row of W. So a component is left as soon as that is certain, and all results have the same
 //! bits as if it had been computed to the end.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::em::{Moments, Points, sum_over_pieces};
@@ -24,6 +26,9 @@ const LANES: usize = 8;
 
 /// Rows of W that are multiplied at a time: eight registers of eight numbers.
 const BAND: usize = 64;
+
+/// Rows that go on together.
+const BLOCK_ROWS: usize = 128;
 
 /// e to the power of less than this is 0 in double precision.
 const LEAST_EXPONENT: f64 = -746.0;
@@ -129,6 +134,28 @@ impl Columns {
     }
 }
 
+/// Which band of which component a row needs next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    component: usize,
+    band: usize,
+    /// Of the block.
+    row: usize,
+}
+
+/// Room for a block of rows.
+#[derive(Default)]
+struct Room {
+    /// [rows, components].
+    reached: Vec<Reached>,
+    /// [rows]: the largest of the components that are done.
+    largest: Vec<f64>,
+    /// The rows that are not done.
+    open: Vec<Turn>,
+    /// [rows, components].
+    joint: Vec<[f64; 1]>,
+}
+
 /// A mixture laid out for sparse rows.
 pub(crate) struct ByColumn(Vec<Columns>);
 
@@ -138,42 +165,64 @@ impl ByColumn {
         Self(offsets.map(|(k, offset)| Columns::new(mixture.component(k), offset)).collect())
     }
 
-    /// ln wₖ N(x; μₖ, Σₖ) of every component; −∞ where its share of the row is too small for a number.
+    /// ln wₖ N(x; μₖ, Σₖ) of every component, for a block of rows: [rows, components]; −∞ where its share of a row is too
+    /// small for a number.
     ///
-    /// The component that may have the most is always the next to go on, by one band. Components that fall so far behind one
-    /// that is done that e to the power of the difference is 0 are left there.
-    fn joint(
-        &self,
-        row: &(impl Iterator<Item = (usize, f64)> + Clone),
-        reached: &mut [Reached],
-        joint: &mut [[f64; 1]],
-    ) {
-        for (component, reached) in self.0.iter().zip(&mut *reached) {
-            *reached = Reached { joint: component.offset, ..Reached::default() };
+    /// The component that may have the most of a row is always the next to go on, by one band. Components that fall so far
+    /// behind one that is done that e to the power of the difference is 0 are left there. Rows that need the same band take
+    /// it one after the other, so that it stays in the nearest cache.
+    fn joint(&self, rows: SparseRows<'_>, block: Range<usize>, room: &mut Room) {
+        let n = self.0.len();
+        let Room { reached, largest, open, joint } = room;
+        reached.clear();
+        for _ in block.clone() {
+            reached.extend(self.0.iter().map(|component| Reached { joint: component.offset, ..Reached::default() }));
         }
-        let mut largest = f64::NEG_INFINITY;
-        joint.fill([f64::NEG_INFINITY]);
+        largest.clear();
+        largest.resize(block.len(), f64::NEG_INFINITY);
+        joint.clear();
+        joint.resize(block.len() * n, [f64::NEG_INFINITY]);
+        open.clear();
+        open.extend((0..block.len()).map(|row| Turn { component: 0, band: 0, row }));
         loop {
-            let open = reached.iter().enumerate().filter(|(k, reached)| reached.bands < self.0[*k].bands.len());
-            let next = open.max_by(|(_, a), (_, b)| a.joint.total_cmp(&b.joint));
-            let Some((k, _)) = next.filter(|(_, reached)| reached.joint - largest >= LEAST_EXPONENT) else { return };
-            self.0[k].go_on(row.clone(), &mut reached[k]);
-            if reached[k].bands == self.0[k].bands.len() {
-                joint[k] = [reached[k].joint];
-                largest = largest.max(reached[k].joint);
+            open.retain_mut(|turn| {
+                let of_row = reached[turn.row * n..][..n].iter().enumerate();
+                let undone = of_row.filter(|(k, reached)| reached.bands < self.0[*k].bands.len());
+                let next = undone.max_by(|(_, a), (_, b)| a.joint.total_cmp(&b.joint));
+                let next = next.filter(|(_, reached)| reached.joint - largest[turn.row] >= LEAST_EXPONENT);
+                next.is_some_and(|(component, reached)| {
+                    (turn.component, turn.band) = (component, reached.bands);
+                    true
+                })
+            });
+            if open.is_empty() {
+                return;
+            }
+            open.sort_unstable();
+            for Turn { component: k, row, .. } in open.iter().copied() {
+                let reached = &mut reached[row * n + k];
+                self.0[k].go_on(rows.row(block.start + row), reached);
+                if reached.bands == self.0[k].bands.len() {
+                    joint[row * n + k] = [reached.joint];
+                    largest[row] = largest[row].max(reached.joint);
+                }
             }
         }
     }
 
     /// ln p of every row.
     pub fn log_likelihoods(&self, rows: SparseRows<'_>) -> Vec<f64> {
-        let buffers = || (vec![Reached::default(); self.0.len()], vec![[0.0]; self.0.len()]);
-        let likelihood = |(reached, joint): &mut (Vec<Reached>, Vec<[f64; 1]>), row: usize| {
+        let mut likelihoods = vec![0.0; rows.counts.len()];
+        let blocks = likelihoods.par_chunks_mut(BLOCK_ROWS).enumerate();
+        blocks.for_each_init(Room::default, |room, (block, likelihoods)| {
             stop_point();
-            self.joint(&rows.row(row), reached, joint);
-            log_sum_exp(joint)[0]
-        };
-        (0..rows.counts.len()).into_par_iter().with_min_len(CHUNK / 16).map_init(buffers, likelihood).collect()
+            let start = block * BLOCK_ROWS;
+            self.joint(rows, start..start + likelihoods.len(), room);
+            for (likelihood, joint) in likelihoods.iter_mut().zip(room.joint.chunks_exact(self.0.len())) {
+                [*likelihood] = log_sum_exp(joint);
+            }
+        });
+        likelihoods
     }
 }
 
@@ -202,16 +251,21 @@ impl Points for SparseRows<'_> {
         let sums: Vec<f64> = shares
             .par_chunks_mut(CHUNK * components)
             .enumerate()
-            .map(|(chunk, shares)| {
+            .map_init(Room::default, |room, (chunk, shares)| {
                 stop_point();
-                let (mut reached, mut joint) = (vec![Reached::default(); components], vec![[0.0]; components]);
+                let start = chunk * CHUNK;
                 let mut sum = 0.0;
-                for (row, shares) in (chunk * CHUNK..).zip(shares.chunks_exact_mut(components)) {
-                    by_column.joint(&self.row(row), &mut reached, &mut joint);
-                    let [total] = log_sum_exp(&joint);
-                    sum += self.counts[row] * total;
-                    for (share, [term]) in shares.iter_mut().zip(&joint) {
-                        *share = self.counts[row] * (term - total).exp();
+                for (block, shares) in shares.chunks_mut(BLOCK_ROWS * components).enumerate() {
+                    let start = start + block * BLOCK_ROWS;
+                    let block = start..start + shares.len() / components;
+                    by_column.joint(self, block.clone(), room);
+                    let of_rows = shares.chunks_exact_mut(components).zip(room.joint.chunks_exact(components));
+                    for ((shares, joint), count) in of_rows.zip(&self.counts[block]) {
+                        let [total] = log_sum_exp(joint);
+                        sum += count * total;
+                        for (share, [term]) in shares.iter_mut().zip(joint) {
+                            *share = count * (term - total).exp();
+                        }
                     }
                 }
                 sum
@@ -221,8 +275,10 @@ impl Points for SparseRows<'_> {
     }
 
     fn moments(self, shares: &[f64], components: usize) -> Moments {
-        let (d, stride) = (self.dimension, 1 + self.dimension + self.dimension * self.dimension);
-        // For each component Σ r, Σ r x and the lower triangle of Σ r x xᵀ.
+        // For each component Σ r, Σ r x and the lower triangle of Σ r x xᵀ, line by line.
+        let d = self.dimension;
+        let line_start = |line: usize| line * (line + 1) / 2;
+        let stride = 1 + d + line_start(d);
         let sums = sum_over_pieces(self.counts.len(), components * stride, |rows, sums| {
             for row in rows {
                 let of_row = shares[row * components..][..components].iter();
@@ -231,7 +287,7 @@ impl Points for SparseRows<'_> {
                     let (first, second) = sums[1..].split_at_mut(d);
                     for (index, (place, value)) in self.row(row).enumerate() {
                         first[place] += share * value;
-                        let line = &mut second[place * d..][..d];
+                        let line = &mut second[line_start(place)..][..=place];
                         self.row(row).take(index + 1).for_each(|(other, o)| line[other] += share * value * o);
                     }
                 }
@@ -241,10 +297,11 @@ impl Points for SparseRows<'_> {
         for sums in sums.chunks_exact(stride) {
             let size = sums[0];
             let mean: Vec<f64> = sums[1..=d].iter().map(|sum| sum / size.max(f64::MIN_POSITIVE)).collect();
-            moments.squares.extend(sums[1 + d..].iter().enumerate().map(|(at, sum)| {
-                let (i, j) = (at / d, at % d);
-                if j > i { 0.0 } else { sum - size * mean[i] * mean[j] }
-            }));
+            for i in 0..d {
+                let line = sums[1 + d + line_start(i)..][..=i].iter().zip(&mean);
+                moments.squares.extend(line.map(|(sum, mean_of_other)| sum - size * mean[i] * mean_of_other));
+                moments.squares.extend(std::iter::repeat_n(0.0, d - 1 - i));
+            }
             moments.sizes.push(size);
             moments.means.extend(mean);
         }
@@ -310,9 +367,9 @@ mod tests {
         let shares: Vec<f64> = (0..400).flat_map(|row| [f64::from(row % 2 == 0), f64::from(row % 2 == 1)]).collect();
         let mixture = super::super::em::maximise(rows, &shares, 2, 1e-6)?;
         let by_column = ByColumn::new(&mixture);
-        let mut joint = [[0.0]; 2];
-        for row in 0..400 {
-            by_column.joint(&rows.row(row), &mut [Reached::default(); 2], &mut joint);
+        let mut room = Room::default();
+        by_column.joint(rows, 0..400, &mut room);
+        for (row, joint) in room.joint.chunks_exact(2).enumerate() {
             assert!(joint[row % 2][0].is_finite() && joint[1 - row % 2][0] == f64::NEG_INFINITY, "{joint:?}");
         }
         for (a, b) in by_column.log_likelihoods(rows).iter().zip(mixture.log_likelihoods(&dense)) {

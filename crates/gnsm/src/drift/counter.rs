@@ -1,11 +1,17 @@
 //! Counts rows column by column.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use super::reference::Reference;
 use super::report::DriftReport;
 use crate::columns::{Aspect, Encoded, Encoder, Feature, Kind, UNSEEN, marked};
 use crate::error::Result;
 use crate::table::{Table, Values};
 
+/// Rows that are counted in one task.
+const ROWS_PER_TASK: usize = 1 << 14;
 /// Digits of a key that a number holds exactly.
 const MOST_DIGITS: usize = 15;
 
@@ -44,23 +50,44 @@ impl Counts {
         }
     }
 
-    /// Adds rows of a table, which `encoded` has one after another.
+    /// Adds all encoded rows. `row_in_table` tells where each of them stands in the table.
     pub fn add(
         &mut self,
         of: &Learned<'_>,
         table: &Table,
-        rows: impl Iterator<Item = usize> + Clone,
+        row_in_table: impl Fn(usize) -> usize + Sync,
         encoded: &Encoded,
     ) {
+        let starts = (0..encoded.n_rows()).into_par_iter().step_by(ROWS_PER_TASK);
+        let pieces = starts.map(|start| {
+            let mut counts = Self::new(of.encoder, of.edges);
+            let piece = start..(start + ROWS_PER_TASK).min(encoded.n_rows());
+            counts.add_piece(of, table, &row_in_table, encoded, piece);
+            counts
+        });
+        for piece in pieces.collect::<Vec<_>>() {
+            self.merge(&piece);
+        }
+    }
+
+    fn add_piece(
+        &mut self,
+        of: &Learned<'_>,
+        table: &Table,
+        row_in_table: &impl Fn(usize) -> usize,
+        encoded: &Encoded,
+        piece: Range<usize>,
+    ) {
         let (encoder, layout) = (of.encoder, of.encoder.layout());
-        self.rows += encoded.n_rows() as u64;
+        let rows = piece.clone().map(row_in_table);
+        self.rows += piece.len() as u64;
         // Whether each cell of a column is there, for the features that follow.
         let mut present: Vec<Vec<bool>> = Vec::new();
         for (at, column) in encoder.schema().columns.iter().enumerate() {
             let cells = table.column(&column.name).map(|found| &found.values);
             let there: Vec<bool> = match cells {
                 Some(cells) if column.kind != Kind::Ignored => rows.clone().map(|row| has(cells, row)).collect(),
-                _ => vec![false; encoded.n_rows()],
+                _ => vec![false; piece.len()],
             };
             if column.kind != Kind::Ignored {
                 self.missing[at] += there.iter().filter(|there| !**there).count() as u64;
@@ -85,11 +112,10 @@ impl Counts {
             .iter()
             .map(|feature| (feature, layout.group(feature.group).start - layout.n_numbers()))
             .collect();
-        let is_there = |column: usize, row: usize| present[column][row];
-        for row in 0..encoded.n_rows() {
+        for (at, row) in piece.enumerate() {
             let (codes, numbers) = (encoded.codes(row), encoded.numbers(row));
             for (feature, start) in &features {
-                let there = is_there(feature.column, row);
+                let there = present[feature.column][at];
                 match codes[feature.group] {
                     UNSEEN => self.unseen[feature.group][usize::from(!there)] += 1,
                     code => self.codes[start + code as usize] += 1,
@@ -194,7 +220,7 @@ impl<'a> DriftCounter<'a> {
     pub fn add(&mut self, table: &Table) -> Result<()> {
         let table = &*marked(table, Some(&self.encoder.schema().missing));
         let encoded = self.encoder.encode_everything(table)?;
-        self.counts.add(&self.reference.learned(self.encoder), table, 0..table.n_rows(), &encoded);
+        self.counts.add(&self.reference.learned(self.encoder), table, |row| row, &encoded);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::counter::{Counts, Learned, place};
@@ -30,8 +31,7 @@ impl Reference {
     pub(crate) fn learn(encoder: &Encoder, table: &Table, rows: &[usize], encoded: &Encoded) -> Self {
         let is_all = rows.len() == encoded.n_rows();
         let encoded = &*if is_all { Cow::Borrowed(encoded) } else { Cow::Owned(encoded.select(rows)) };
-        let (mut edges, mut ends) = (Vec::new(), Vec::new());
-        for number in 0..encoder.layout().n_numbers() {
+        let edges_and_ends = |number: usize| {
             let all = (0..encoded.n_rows()).map(|row| encoded.numbers(row)[number]);
             let mut numbers: Vec<f32> = all.filter(|z| !z.is_nan()).collect();
             numbers.sort_unstable_by(f32::total_cmp);
@@ -40,9 +40,10 @@ impl Reference {
             cuts.dedup();
             // Nothing would lie beyond the largest.
             cuts.retain(|cut| numbers.last().is_some_and(|last| cut < last));
-            edges.push(cuts);
-            ends.push([numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(0.0)]);
-        }
+            (cuts, [numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(0.0)])
+        };
+        let (edges, ends): (Vec<_>, Vec<_>) =
+            (0..encoder.layout().n_numbers()).into_par_iter().map(edges_and_ends).unzip();
         let span = |at: usize| {
             if !matches!(encoder.schema().columns[at].kind, Kind::Date { .. } | Kind::Identifier { .. }) {
                 return None;
@@ -56,7 +57,7 @@ impl Reference {
         let spans: Vec<Option<[f64; 2]>> = (0..encoder.schema().columns.len()).map(span).collect();
         let mut counts = Counts::new(encoder, &edges);
         let learned = Learned { encoder, edges: &edges, ends: &ends, spans: &spans };
-        counts.add(&learned, table, rows.iter().copied(), encoded);
+        counts.add(&learned, table, |at| rows[at], encoded);
         Self { edges, ends, spans, counts }
     }
 

@@ -261,6 +261,26 @@ proptest! {
 }
 
 #[test]
+fn distinct_rows_are_found_in_order_among_many() {
+    let value = |row: usize| (row * row % 7919) as u32;
+    let rows =
+        Encoded::new(10_000, (0..10_000).map(value).collect(), (0..10_000).map(|row| (row % 2) as f32).collect());
+    let mut seen = std::collections::HashMap::new();
+    let mut expected = (Vec::new(), Vec::new());
+    for row in 0..10_000 {
+        let next = seen.len() as u32;
+        let which = *seen.entry((value(row), row % 2)).or_insert(next);
+        if which == next {
+            expected.0.push(row);
+        }
+        expected.1.push(which);
+    }
+    assert_eq!(rows.distinct(), expected);
+    let picked = rows.select(&expected.0);
+    assert!(expected.0.iter().enumerate().all(|(at, row)| picked.codes(at) == rows.codes(*row)));
+}
+
+#[test]
 fn what_is_no_time_has_no_other_cells_code() {
     let mut times: Vec<String> = (0..300).map(|i| format!("{}:{}5 p.m.", i % 6 + 1, i % 5)).collect();
     for row in 0..9 {

@@ -40,6 +40,20 @@ fn parts_point_to_the_odd_cell() -> Result<()> {
     Ok(())
 }
 
+/// Rows that go down together end where each ends by itself, whether sets of categories have one word of bits or more.
+#[test]
+fn rows_end_in_the_same_leaves_together_and_alone() -> Result<()> {
+    for sizes in [[3, 64], [33, 2], [65, 5], [7, 150]] {
+        let layout = Layout::new(1, sizes.to_vec());
+        let codes = (0..900).flat_map(|row: u32| [row * row % 977 % sizes[0] as u32, row * 31 % sizes[1] as u32]);
+        let numbers = (0..900).map(|row| if row % 17 == 0 { f32::NAN } else { (row * 7 % 101) as f32 });
+        let rows = Encoded::new(900, codes.collect(), numbers.collect());
+        let forest = fit(IsolationForestConfig::default(), &layout, &rows)?;
+        assert_close(&forest.score(&rows), &forest.split(&rows).sums(), 1e-12);
+    }
+    Ok(())
+}
+
 /// A node that points to itself, to nowhere, or to categories that are not there would make a walk endless or panic.
 #[test]
 fn trees_that_do_not_hang_together_are_refused() -> Result<()> {

@@ -23,6 +23,7 @@ use arrow_array::types::{
 use arrow_array::{AnyDictionaryArray, Array, RecordBatch, downcast_integer, make_array};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
 use num_traits::ToPrimitive;
+use rayon::prelude::*;
 
 use crate::error::{Error, Place, Result, stop_point};
 use crate::table::categories::CategoryCells;
@@ -98,10 +99,12 @@ impl ReadRows for ArrowRows {
                 self.pending = Some(batch.slice(n, batch.num_rows() - n));
             }
             undamaged(&self.file, || {
-                for (cells, array) in cells.iter_mut().zip(batch.slice(0, n).columns()) {
-                    cells.push(array.as_ref(), &self.file)?;
-                }
-                Ok(())
+                let batch = batch.slice(0, n);
+                let columns = cells.par_iter_mut().zip(batch.columns());
+                // All are tried, so that the error is that of the first column that has one.
+                let pushed: Vec<Result<()>> =
+                    columns.map(|(cells, array)| cells.push(array.as_ref(), &self.file)).collect();
+                pushed.into_iter().collect::<Result<()>>()
             })?;
             n_rows += n;
             self.n_rows += n as u64;
@@ -184,16 +187,22 @@ fn push_categories(cells: &mut CategoryCells, array: &dyn Array) -> Result<()> {
         }
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            let keys: Vec<Option<usize>> = keys(dictionary).collect();
             // Each value that occurs is looked up once, in the order in which rows have it.
-            let mut codes: Vec<Option<u32>> = vec![None; dictionary.values().len()];
-            for key in keys.iter().copied().flatten() {
-                if codes[key].is_none() {
+            let mut code_of: Vec<Option<u32>> = vec![None; dictionary.values().len()];
+            let categories = &mut cells.categories;
+            let mut code = |key: usize| match code_of[key] {
+                Some(code) => Ok(code),
+                None => {
                     let name = text(dictionary.values().as_ref(), key);
-                    codes[key] = Some(name.map_or(Ok(MISSING), |name| cells.categories.code(name))?);
+                    let code = name.map_or(Ok(MISSING), |name| categories.code(name))?;
+                    code_of[key] = Some(code);
+                    Ok(code)
                 }
+            };
+            cells.codes.reserve(dictionary.len());
+            for key in keys(dictionary) {
+                cells.codes.push(key.map_or(Ok(MISSING), &mut code)?);
             }
-            cells.codes.extend(keys.into_iter().map(|key| key.and_then(|key| codes[key]).unwrap_or(MISSING)));
             Ok(())
         }
         // `Cells::for_type` lets nothing else through but null.
