@@ -3,8 +3,10 @@
 //! Ages 20 to 64 fall into bins of two years or so; the 0 that a third of the rows have in `capital-gain` is a bin by
 //! itself, a spike. Given the probabilities of the bins, a number has a density (bins are weighed by their width), a
 //! distribution function F (numbers are spread evenly between four knots of their bin) and a range that holds the
-//! middle nine tenths. Beyond the smallest and the largest number seen, the surprise grows with the distance, in units
-//! of the mean excess of the outer twentieth, and later with its logarithm.
+//! middle nine tenths. A bin does not end all at once: a number near an edge is in part in the bin behind it. Else 248
+//! seconds would be odd beside 4.13 minutes where the one begins a bin and the other ends one. Beyond the smallest and the
+//! largest number seen, the surprise grows with the distance, in units of the mean excess of the outer twentieth, and later
+//! with its logarithm.
 
 /// Bins of equal share, if no value is repeated much.
 const MOST_BINS: usize = 24;
@@ -92,12 +94,35 @@ impl Bins {
 
     /// ln of a bin's width, in deviations by the quartiles.
     pub fn ln_width(&self, bin: usize) -> f64 {
-        let [low, .., high] = self.knots[bin];
         let [_, _, scale, step] = self.moments;
+        let width = if self.is_spike(bin) { step } else { self.width(bin).max(step) };
+        (width / scale).ln()
+    }
+
+    fn is_spike(&self, bin: usize) -> bool {
+        self.knots[bin][0] == self.knots[bin][3]
+    }
+
+    fn width(&self, bin: usize) -> f64 {
+        let [low, .., high] = self.knots[bin];
         let left = if bin == 0 { low } else { self.edges[bin - 1] };
         let right = self.edges.get(bin).copied().unwrap_or(high);
-        let width = if low == high { step } else { (f64::from(right) - f64::from(left)).max(step) };
-        (width / scale).ln()
+        f64::from(right) - f64::from(left)
+    }
+
+    /// The bin beside its own that a number is near to, and how near: ½ at the edge between them, and 0 from half the
+    /// narrower one's width on. None where one of them is a spike.
+    pub fn beside(&self, x: f32) -> Option<(usize, f64)> {
+        let bin = self.bin(x);
+        let near = |edge: usize, other: usize| {
+            let narrower = self.width(bin).min(self.width(other));
+            let distance = (f64::from(x) - f64::from(self.edges[edge])).abs();
+            let is_smooth = !self.is_spike(bin) && !self.is_spike(other) && narrower > 0.0;
+            is_smooth.then(|| (other, 0.5 - distance / narrower)).filter(|(_, near)| *near > 0.0)
+        };
+        let below = bin.checked_sub(1).and_then(|other| near(other, other));
+        let above = (bin < self.edges.len()).then(|| near(bin, bin + 1)).flatten();
+        below.into_iter().chain(above).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The nats that a number beyond all others costs; with itself left out if it is `counted` among them.
@@ -276,6 +301,26 @@ mod tests {
     fn spiked() -> (Bins, Vec<u32>) {
         let values: Vec<(f32, u32)> = (0..1000).map(|i| (i as f32 / 100.0, if i == 500 { 1000 } else { 1 })).collect();
         Bins::learn(&values).expect("values")
+    }
+
+    #[test]
+    fn a_number_near_an_edge_is_near_the_bin_behind_it() {
+        // 240 numbers in 24 bins of ten; one value that many repeat is a bin by itself.
+        let mut values: Vec<(f32, u32)> = (0..240).map(|x| (x as f32, 1)).collect();
+        values[125].1 = 40;
+        let (bins, _) = Bins::learn(&values).expect("values");
+        let edge = f64::from(bins.edges[2]);
+        let width = |bin: usize| f64::from(bins.edges[bin] - bins.edges[bin - 1]);
+        let narrower = width(2).min(width(3));
+        let beside = |x: f64| bins.beside(x as f32);
+        for (x, other) in [(edge - 0.1 * narrower, 3), (edge + 0.1 * narrower, 2)] {
+            let (bin, near) = beside(x).expect("near");
+            assert!(bin == other && (near - 0.4).abs() < 1e-6, "{x}: {bin} {near}");
+        }
+        assert!(beside(edge + 0.5 * narrower).is_none_or(|(_, near)| near < 1e-5));
+        let spike = bins.bin(125.0);
+        assert!([125.0, 124.4, 125.6].iter().all(|x| beside(*x).is_none_or(|(bin, _)| bin != spike)));
+        assert_eq!(beside(125.0), None);
     }
 
     #[test]

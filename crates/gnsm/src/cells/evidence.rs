@@ -284,6 +284,9 @@ impl<'a> View<'a> {
         let counted = self.membership.counted && slot != NOTHING;
         let own = self.own(cell);
         target.fill(column, &self.slots, own, &mut self.scratch);
+        if let Some(bins) = column.bins.as_ref().filter(|bins| (slot as usize) < bins.len()) {
+            self.scratch.blend(slot as usize, bins.beside(self.numbers[cell]));
+        }
         let missing = target.missing(column, &self.slots, cell, counted);
         Given { missing, slot: own.map_or(slot, |(_, left_out)| left_out.slot as u16) }
     }

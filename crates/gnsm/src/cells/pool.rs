@@ -46,6 +46,24 @@ pub(super) struct Scratch {
     terms: Vec<f32>,
 }
 
+impl Scratch {
+    /// Lets a number's bin and the one beside it share what is said for them, by how near the number is to the edge between
+    /// them. What is said is how much likelier each is than by itself.
+    pub fn blend(&mut self, bin: usize, beside: Option<(usize, f64)>) {
+        let Some((other, near)) = beside else { return };
+        let [own, others] = [bin, other].map(|bin| (f64::from(self.prior[bin]), f64::from(self.mixed[bin])));
+        if own.0 > 0.0 && others.0 > 0.0 {
+            let said = [own, others].map(|(prior, mixed)| mixed / prior);
+            let blended = [
+                own.0 * ((1.0 - near) * said[0] + near * said[1]),
+                others.0 * ((1.0 - near) * said[1] + near * said[0]),
+            ];
+            let scale = (own.1 + others.1) / (blended[0] + blended[1]).max(f64::MIN_POSITIVE);
+            [self.mixed[bin], self.mixed[other]] = blended.map(|p| (p * scale) as f32);
+        }
+    }
+}
+
 impl Target {
     /// Links that have their weights.
     pub fn new(links: Vec<Link>, share: f64) -> Self {

@@ -287,6 +287,40 @@ fn a_missing_value_is_odd_where_the_rest_of_the_row_tells_it() -> Result<()> {
     Ok(())
 }
 
+/// Two numbers that say the same but for a little: where one begins a bin, the other may end one.
+#[test]
+fn a_number_is_not_odd_where_a_bin_of_its_twin_ends() -> Result<()> {
+    let noise = |i: u32| (i.wrapping_mul(2_654_435_761) >> 7) % 10_007;
+    let twins = |row: u32| [noise(row) as f32, noise(row) as f32 + (noise(row + 3) % 21) as f32 - 10.0];
+    let rows = Encoded::new(3000, vec![0; 3000], (0..3000).flat_map(twins).collect());
+    let cells = fit::fit(&Layout::new(2, vec![1]), &rows)?;
+    assert!((0..2).all(|cell| cells.targets[cell].links.len() == 1));
+    let mut view = evidence::View::new(&cells);
+    let mut odd = |numbers: &[f32]| {
+        view.look(&[0], numbers, sample::Membership::default());
+        view.evidence().odd[..2].iter().copied().fold(0.0, f64::max)
+    };
+    // Those at either end are odd by themselves.
+    let inner = (0..3000).map(|row| rows.numbers(row)).filter(|numbers| (500.0..9500.0).contains(&numbers[0]));
+    let oddest = inner.map(&mut odd).fold(0.0, f64::max);
+    assert!(oddest < 2.0, "{oddest}");
+    // A whole bin off, which has about 417, is odd.
+    assert!(odd(&[5000.0, 5450.0]) > 3.0, "{}", odd(&[5000.0, 5450.0]));
+    Ok(())
+}
+
+#[test]
+fn a_bin_and_the_one_beside_it_share_what_is_said() {
+    let mut scratch = pool::Scratch::default();
+    (scratch.prior, scratch.mixed) = (vec![0.5, 0.3, 0.2], vec![0.0, 0.9, 0.1]);
+    scratch.blend(0, None);
+    assert_eq!(scratch.mixed, [0.0, 0.9, 0.1]);
+    // By hand: 0 and 3 times as likely as alone; at a quarter, ¾ and 2¼, so 0.375 and 0.675, made to sum to 0.9.
+    scratch.blend(0, Some((1, 0.25)));
+    let expected = [0.375 * 0.9 / 1.05, 0.675 * 0.9 / 1.05, 0.1];
+    assert!(scratch.mixed.iter().zip(expected).all(|(p, expected)| (p - expected).abs() < 1e-6), "{scratch:?}");
+}
+
 /// One cell says BROKEN in 6,000 rows of a column of three words.
 #[test]
 fn a_value_that_occurs_once_has_the_largest_part() -> Result<()> {

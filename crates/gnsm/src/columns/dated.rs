@@ -217,12 +217,25 @@ fn learn_difference(
     if usual == 0 && counts[2] * 10 < lengths.len() {
         return learn_difference(table, rows, columns, from, of);
     }
+    let mut seen = counts.map(|count| count > 0);
+    // Where both sides are common, one passes the same moment on the way from one to the other.
+    seen[1] &= [0, 2].iter().any(|side| counts[*side] * 10 < lengths.len() || counts[*side] <= counts[1]);
     let scale = Some(Scale::learn(&sorted(lengths.into_iter().map(|length| (length, 1)))));
-    Some(Difference { of, from, scale, seen: counts.map(|count| count > 0), usual: usual as u32 })
+    Some(Difference { of, from, scale, seen, usual: usual as u32 })
+}
+
+/// Which of the signs that training rows had a length has. The same moment is one of those after it, if both sides were
+/// seen and it was not.
+pub(super) fn seen_sign(length: f64, seen: &[u32]) -> Option<usize> {
+    let own = match sign(length) {
+        1 if seen == [0, 2] => 2,
+        own => own,
+    };
+    seen.binary_search(&(own as u32)).ok()
 }
 
 /// 0 for before, 1 for the same, 2 for after.
-pub(super) fn sign(length: f64) -> usize {
+fn sign(length: f64) -> usize {
     if length < 0.0 {
         0
     } else if length > 0.0 {

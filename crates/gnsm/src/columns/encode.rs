@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 use super::codes::Codes;
 use super::date::Moment;
-use super::dated::{moment, sign};
+use super::dated::{moment, seen_sign};
 use super::encoded::Encoded;
 use super::features::{Aspect, Feature, features};
 use super::ladder::Ladder;
@@ -348,7 +348,7 @@ impl Encoder {
                 Cell::Missing | Cell::Stray => feature.usual,
             },
             (Aspect::After(from), Parsed::Moments(..)) => match after(feature, parsed, from, row) {
-                Some(length) => feature.values.binary_search(&(sign(length) as u32)).map_or(UNSEEN, |at| at as u32),
+                Some(length) => seen_sign(length, &feature.values).map_or(UNSEEN, |at| at as u32),
                 None => feature.usual,
             },
             (Aspect::Fits(at), _) => match fits(&self.schema, at, parsed, row) {

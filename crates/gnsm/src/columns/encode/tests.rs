@@ -84,6 +84,31 @@ fn stray_and_missing_cells_of_numbers_are_told_apart() {
 }
 
 #[test]
+fn the_same_moment_is_its_own_kind_only_where_it_is_not_passed() {
+    let at = |minutes: usize| format!("2024-03-{:02} {:02}:{:02}", minutes / 1440 + 1, minutes / 60 % 24, minutes % 60);
+    let codes_of = |minutes_late: &[usize]| {
+        let planned: Vec<String> = (0..300).map(|row| at(100 + 120 * row)).collect();
+        let came: Vec<String> = (0..300).map(|row| at(90 + 120 * row + minutes_late[row])).collect();
+        let encoder = encoder(&table(&[("planned", &planned), ("came", &came)]));
+        let after = encoder.features().iter().find(|feature| matches!(feature.aspect, Aspect::After(_)));
+        let group = after.expect("both dates in all rows").group;
+        let three = [at(95), at(100), at(105)];
+        let rows = table(&[("planned", &vec![at(100); 3]), ("came", &three.to_vec())]);
+        let rows = encoder.encode(&rows).expect("encoded");
+        [0, 1, 2].map(|row| rows.codes(row)[group])
+    };
+    // Ten minutes early to ten minutes late, now and then on time.
+    let [early, same, late] = codes_of(&(0..300).map(|row| row * 7 % 21).collect::<Vec<_>>());
+    assert!(early != late && same == late, "{early} {same} {late}");
+    // On time, late, and hardly ever early; and never early.
+    let [early, same, late] =
+        codes_of(&(0..300).map(|row| if row == 3 { 0 } else { 10 + row % 9 }).collect::<Vec<_>>());
+    assert!(early != late && same != late && early != same, "{early} {same} {late}");
+    let [early, same, late] = codes_of(&(0..300).map(|row| 11 + row % 9).collect::<Vec<_>>());
+    assert!(late != UNSEEN && [early, same] == [UNSEEN; 2], "{early} {same} {late}");
+}
+
+#[test]
 fn dates_give_their_parts_and_differences() {
     let posted: Vec<String> =
         (0..300).map(|i| format!("2024-{:02}-{:02} {:02}:15", i % 12 + 1, i % 28 + 1, 8 + i % 9)).collect();
