@@ -11,6 +11,8 @@ use crate::table::{Table, TimeKind, Values};
 const MOST_DATES: usize = 6;
 /// Rows on average that share a date which belongs to several.
 const SEVERAL: usize = 3;
+/// Lengths on each side of none that tell how common those around it are.
+const AROUND: usize = 5;
 /// How many times further back dates go that belong to somebody than those of what is done.
 const MUCH_FURTHER: f64 = 3.0;
 /// A year, in seconds.
@@ -218,10 +220,21 @@ fn learn_difference(
         return learn_difference(table, rows, columns, from, of);
     }
     let mut seen = counts.map(|count| count > 0);
-    // Where both sides are common, one passes the same moment on the way from one to the other.
-    seen[1] &= [0, 2].iter().any(|side| counts[*side] * 10 < lengths.len() || counts[*side] <= counts[1]);
-    let scale = Some(Scale::learn(&sorted(lengths.into_iter().map(|length| (length, 1)))));
+    let has_one_side = [0, 2].iter().any(|side| counts[*side] * 10 < lengths.len());
+    let lengths = sorted(lengths.into_iter().map(|length| (length, 1)));
+    seen[1] &= has_one_side || stands_out(&lengths, counts[1]);
+    let scale = Some(Scale::learn(&lengths));
     Some(Difference { of, from, scale, seen, usual: usual as u32 })
+}
+
+/// Whether a date is at the same moment as the other so often that it means something. Where both sides are common, one
+/// passes that moment on the way from one to the other, as often as the moments around it.
+fn stands_out(lengths: &[(f64, usize)], same: usize) -> bool {
+    let others = lengths.chunk_by(|a, b| a.0 == b.0).filter(|chunk| chunk[0].0 != 0.0);
+    let (before, after): (Vec<_>, Vec<_>) = others.partition(|chunk| chunk[0].0 < 0.0);
+    let around = before.iter().rev().take(AROUND).chain(after.iter().take(AROUND));
+    let rows: usize = around.clone().map(|chunk| chunk.len()).sum();
+    same * around.count() > 2 * rows
 }
 
 /// Which of the signs that training rows had a length has. The same moment is one of those after it, if both sides were
