@@ -93,7 +93,7 @@ fn the_same_moment_is_its_own_kind_only_where_it_is_not_passed() {
         let after = encoder.features().iter().find(|feature| matches!(feature.aspect, Aspect::After(_)));
         let group = after.expect("both dates in all rows").group;
         let three = [at(95), at(100), at(105)];
-        let rows = table(&[("planned", &vec![at(100); 3]), ("came", &three.to_vec())]);
+        let rows = table(&[("planned", &vec![at(100); 3]), ("came", three.as_slice())]);
         let rows = encoder.encode(&rows).expect("encoded");
         [0, 1, 2].map(|row| rows.codes(row)[group])
     };

@@ -190,14 +190,14 @@ fn push_categories(cells: &mut CategoryCells, array: &dyn Array) -> Result<()> {
             // Each value that occurs is looked up once, in the order in which rows have it.
             let mut code_of: Vec<Option<u32>> = vec![None; dictionary.values().len()];
             let categories = &mut cells.categories;
-            let mut code = |key: usize| match code_of[key] {
-                Some(code) => Ok(code),
-                None => {
-                    let name = text(dictionary.values().as_ref(), key);
-                    let code = name.map_or(Ok(MISSING), |name| categories.code(name))?;
-                    code_of[key] = Some(code);
-                    Ok(code)
+            let mut code = |key: usize| {
+                if let Some(code) = code_of[key] {
+                    return Ok(code);
                 }
+                let name = text(dictionary.values().as_ref(), key);
+                let code = name.map_or(Ok(MISSING), |name| categories.code(name))?;
+                code_of[key] = Some(code);
+                Ok(code)
             };
             cells.codes.reserve(dictionary.len());
             for key in keys(dictionary) {
