@@ -73,6 +73,12 @@ impl Column {
         Self { n_missing, missing, members, speaks, ..Self::bare(counts) }.with_prior()
     }
 
+    /// Of a group that can miss its value the choice whether it does: rows with a value, and rows without.
+    pub fn presence(&self) -> Option<Self> {
+        let counts = vec![self.n as u32, self.n_missing];
+        self.missing.map(|_| Self { members: vec![1.0; 2], ..Self::bare(counts) }.with_prior())
+    }
+
     fn bare(counts: Vec<u32>) -> Self {
         let n = counts.iter().map(|count| f64::from(*count)).sum();
         let n_once = counts.iter().filter(|count| **count == 1).count() as f64;

@@ -126,6 +126,7 @@ struct Chain<'a> {
     /// [cells].
     slots: Vec<u16>,
     scratch: Scratch,
+    presence: Scratch,
     /// Of the slots of the cell that was drawn last.
     weights: Vec<f64>,
 }
@@ -140,6 +141,7 @@ impl<'a> Chain<'a> {
             numbers: Vec::new(),
             slots: vec![NOTHING; cells.columns.len()],
             scratch: Scratch::default(),
+            presence: Scratch::default(),
             weights: Vec::new(),
         }
     }
@@ -202,7 +204,8 @@ impl<'a> Chain<'a> {
         target.fill_louder(column, &self.slots, is_first, &mut self.scratch);
         self.weights.extend(self.scratch.mixed[..column.n_slots()].iter().map(|p| f64::from(*p).max(0.0)));
         if let Some(missing) = column.missing.filter(|_| cell >= layout.n_numbers()) {
-            let share = target.missing(column, &self.slots, cell, false);
+            let absence = self.cells.absences[cell].as_ref();
+            let share = absence.map_or(0.0, |absence| absence.probability(&self.slots, None, &mut self.presence));
             self.weights.iter_mut().for_each(|weight| *weight *= 1.0 - share);
             self.weights[missing as usize] = share;
         }

@@ -15,11 +15,11 @@
 //! wherever they stand (`walk.rs`). None of these can find one wrong cell among two hundred usual ones, so there is the
 //! *largest*: of all cells that are odd (see below) the one with the most evidence, odd + T(given the rest) + (T(near) +
 //! T(local)) / 4. Each figure becomes nats among held-out rows. Where a share c of the columns are categories, n rows were
-//! learned from, and v = c²/3·5000/(5000 + n), the score is (1 − v)·(sum + (1 − c)·distance + c·whole)/2 + v·values, and
-//! three times what the largest has above ln 30: one row in thirty.
+//! learned from, and v = c²/2·5000/(5000 + n), the score is (1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values, and
+//! four times what the largest has above ln 50: one row in fifty.
 //!
 //! So it is known how fast scores become rare. The share of usual rows that have x nats in a figure falls with e^−x. In the
-//! worst case the same rows lead in all figures. Then a score grows by 1 + 3 while their share falls by e
+//! worst case the same rows lead in all figures. Then a score grows by 1 + 4 while their share falls by e
 //! ([`TAIL_STEP`]).
 //!
 //! How odd a cell is, which is what the score is divided by among the cells, comes from the same probabilities on their
@@ -63,12 +63,12 @@ const SOFT: f64 = 10.0;
 
 /// The nats of one in twenty: ln 20.
 pub(super) const ONE_IN_TWENTY: f64 = 2.995_732_273_553_991;
-/// The nats of one in thirty: ln 30.
-const ONE_IN_THIRTY: f64 = 3.401_197_381_662_155;
+/// The nats of one in fifty: ln 50.
+const ONE_IN_FIFTY: f64 = 3.912_023_005_428_146;
 /// The nats beyond these that a cell may have for each nat that it is odd.
 const ODD_ALLOWS: f64 = 4.0;
 /// How much what is above counts beside the other two.
-const LARGEST_COUNTS: f64 = 3.0;
+const LARGEST_COUNTS: f64 = 4.0;
 /// By how much a score grows, at the most, while the share of usual rows that have as much falls by e.
 pub(super) const TAIL_STEP: f64 = 1.0 + LARGEST_COUNTS;
 /// How much the two kinds of neighbours count in the largest cell.
@@ -128,8 +128,9 @@ pub(super) struct View<'a> {
     reasons: bool,
     /// [cells]: how much each is to blame, if reasons are asked for.
     blame: Vec<f64>,
-    /// The probabilities of the cell that was asked about last.
+    /// The probabilities of the cell that was asked about last, and whether it is missing.
     scratch: Scratch,
+    presence: Scratch,
     /// Room for others.
     kept: Vec<f32>,
 }
@@ -162,6 +163,7 @@ impl<'a> View<'a> {
             reasons: false,
             blame: vec![0.0; n_cells],
             scratch: Scratch::default(),
+            presence: Scratch::default(),
             kept: Vec::new(),
         }
     }
@@ -235,9 +237,9 @@ impl<'a> View<'a> {
         let [sum, largest, distance, whole, values] =
             std::array::from_fn(|which| self.cells.row_tails[which].nats(figures[which]));
         let Cells { categories, by_values, .. } = self.cells;
-        let combined = f64::midpoint(sum, (1.0 - categories) * distance + categories * whole);
+        let combined = (1.0 - categories) * f64::midpoint(sum, distance) + categories * whole;
         let of_all = (1.0 - by_values) * combined + by_values * values;
-        of_all + LARGEST_COUNTS * (largest - ONE_IN_THIRTY).max(0.0)
+        of_all + LARGEST_COUNTS * (largest - ONE_IN_FIFTY).max(0.0)
     }
 
     /// The probabilities of a group's categories, each that of one category where several share a place, and of what
@@ -287,7 +289,9 @@ impl<'a> View<'a> {
         if let Some(bins) = column.bins.as_ref().filter(|bins| (slot as usize) < bins.len()) {
             self.scratch.blend(slot as usize, bins.beside(self.numbers[cell]));
         }
-        let missing = target.missing(column, &self.slots, cell, counted);
+        let own_absence = counted.then_some(slot == MISSING);
+        let absence = self.cells.absences[cell].as_ref();
+        let missing = absence.map_or(0.0, |absence| absence.probability(&self.slots, own_absence, &mut self.presence));
         Given { missing, slot: own.map_or(slot, |(_, left_out)| left_out.slot as u16) }
     }
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::Cells;
+use super::absence::Absence;
 use super::bins::{Bins, tame};
 use super::classes::{Classes, share_of_categories};
 use super::column::{Column, LeftOut, MOST_SLOTS, NOTHING};
@@ -44,15 +45,34 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     let slots: Vec<Vec<u16>> =
         (0..layout.n_cells()).into_par_iter().map(|cell| slots(&columns, cell, &sample.rows)).collect();
     let learner = Learner { layout, columns: &columns, slots: &slots, sample: &sample };
-    let targets = (0..columns.len()).into_par_iter().map(|cell| learner.target(cell)).collect();
+    let target = |cell: usize| learner.target(cell, &columns[cell], &slots[cell]);
+    let targets = (0..columns.len()).into_par_iter().map(target).collect();
+    let absence = |cell: usize| {
+        let column = columns[cell].presence()?;
+        let target = learner.target(cell, &column, &Absence::slots(&columns[cell], &slots[cell]));
+        Some(Absence { column, target })
+    };
+    let absences = (0..columns.len()).into_par_iter().map(absence).collect();
     let references = References::learn(layout, &columns, &sample);
     let (classes, walk) = (Classes::learn(&columns, &slots, &sample), Walk::learn(&columns, &slots, &sample));
     let categories = share_of_categories(&columns);
     let by_values = share_of_values(&columns, categories);
     let tails = vec![Tail::default(); layout.n_cells() * KINDS];
     let (layout, limits, row_tails) = (layout.clone(), sample.limits, Default::default());
-    let mut cells =
-        Cells { layout, limits, columns, targets, references, classes, walk, categories, by_values, tails, row_tails };
+    let mut cells = Cells {
+        layout,
+        limits,
+        columns,
+        targets,
+        absences,
+        references,
+        classes,
+        walk,
+        categories,
+        by_values,
+        tails,
+        row_tails,
+    };
     (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
     Ok(cells)
 }
@@ -103,19 +123,18 @@ struct Learner<'a> {
 }
 
 impl Learner<'_> {
-    /// What the other columns say about a cell.
-    fn target(&self, cell: usize) -> Target {
-        let column = &self.columns[cell];
+    /// What the other columns say about a cell, or about whether it is missing; `own` are the slots of all rows in it.
+    fn target(&self, cell: usize, column: &Column, own: &[u16]) -> Target {
         let left_out: Vec<Option<LeftOut>> =
             (0..column.n_slots()).map(|slot| (column.counts[slot] > 0).then(|| column.leave_out(slot))).collect();
-        let mut links = self.links(cell, &left_out);
+        let mut links = self.links(cell, (column, own), &left_out);
         links.iter_mut().for_each(|link| link.finish(column));
         let mut held_out = HeldOut::new(links.len());
         let mut places = Vec::new();
         let mut n_weighed = 0;
         let mut row_slots = vec![NOTHING; self.columns.len()];
         for &(row, copies) in &self.sample.calibrated {
-            let slot = self.slots[cell][row] as usize;
+            let slot = own[row] as usize;
             let Some(Some(left_out)) = left_out.get(slot) else { continue };
             if links.is_empty() || n_weighed == MOST_WEIGHED {
                 break;
@@ -134,7 +153,7 @@ impl Learner<'_> {
         let mut scratch = Scratch::default();
         let mut likelihoods = Vec::new();
         for &(row, copies) in &self.sample.calibrated {
-            let slot = self.slots[cell][row] as usize;
+            let slot = own[row] as usize;
             let Some(Some(left_out)) = left_out.get(slot) else { continue };
             if target.links.is_empty() {
                 break;
@@ -151,17 +170,17 @@ impl Learner<'_> {
     }
 
     /// The links of the columns that predict the cell best by themselves, best first.
-    fn links(&self, cell: usize, left_out: &[Option<LeftOut>]) -> Vec<Link> {
+    fn links(&self, cell: usize, own: (&Column, &[u16]), left_out: &[Option<LeftOut>]) -> Vec<Link> {
         let is_context =
             |d: &usize| self.layout.may_tell(*d, cell) && self.columns[*d].speaks && self.columns[*d].varies();
         let mut contexts: Vec<usize> = (0..self.columns.len()).filter(is_context).collect();
-        if !self.columns[cell].varies() {
+        if !own.0.varies() {
             return Vec::new();
         }
         if contexts.len() > MOST_LINKS {
             // First on fewer rows.
             let some = || self.sample.calibrated.iter().copied();
-            let gained = |d: usize| Some((self.link(cell, d, some())?.choose_prior(left_out), d));
+            let gained = |d: usize| Some((self.link(own, d, some())?.choose_prior(left_out), d));
             let mut gains: Vec<(f64, usize)> = contexts.into_iter().filter_map(gained).collect();
             gains.sort_by(|a, b| b.0.total_cmp(&a.0));
             contexts = gains.into_iter().take(MOST_LINKS).map(|(_, d)| d).collect();
@@ -169,7 +188,7 @@ impl Learner<'_> {
         let every = || self.sample.counts.iter().copied().enumerate();
         let mut gains = Vec::new();
         for d in contexts {
-            if let Some(mut link) = self.link(cell, d, every()) {
+            if let Some(mut link) = self.link(own, d, every()) {
                 gains.push((link.choose_prior(left_out), link));
             }
         }
@@ -185,10 +204,9 @@ impl Learner<'_> {
         gains.into_iter().map(|(_, link)| link).collect()
     }
 
-    fn link(&self, cell: usize, d: usize, rows: impl Iterator<Item = (usize, u32)>) -> Option<Link> {
+    fn link(&self, own: (&Column, &[u16]), d: usize, rows: impl Iterator<Item = (usize, u32)>) -> Option<Link> {
         stop_point();
-        let (columns, slots) = (self.columns, self.slots);
-        Link::count((&columns[cell], &slots[cell]), (d, &columns[d], &slots[d]), rows)
+        Link::count(own, (d, &self.columns[d], &self.slots[d]), rows)
     }
 
     /// The slots of a row in the columns that links ask for.

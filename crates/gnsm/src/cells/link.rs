@@ -9,7 +9,7 @@
 //! 0 for all that never occur together. How much the prior is worth is chosen for each pair of columns by how well each
 //! row's v is predicted from its u by all other rows.
 
-use super::column::{Column, LeftOut, MISSING};
+use super::column::{Column, LeftOut};
 
 /// How many rows the prior may be worth.
 const PRIORS: [f64; 7] = [0.05, 0.3, 1.0, 4.0, 16.0, 64.0, 1024.0];
@@ -31,14 +31,8 @@ pub(super) struct Link {
     pub slots: Vec<u16>,
     /// N of each pair, at least 1.
     pub counts: Vec<u32>,
-    /// For each u the rows that miss the value; empty where none can.
-    pub missing: Vec<u32>,
     /// N/(a·P) of each pair.
     pub lifts: Vec<f32>,
-    /// For each u the rows that have a value; empty where none can miss it.
-    pub present: Vec<f64>,
-    /// For each u what it adds to the log odds of a missing value.
-    pub missing_words: Vec<f32>,
 }
 
 impl Link {
@@ -53,18 +47,10 @@ impl Link {
             return None;
         }
         let mut table = vec![0u32; n_slots * n_contexts];
-        let mut missing = vec![0; if target.0.missing.is_some() { n_contexts } else { 0 }];
         for (row, copies) in rows {
             let (v, u) = (target.1[row], context.2[row] as usize);
-            if u >= n_contexts {
-                continue;
-            }
-            if (v as usize) < n_slots {
+            if u < n_contexts && (v as usize) < n_slots {
                 table[u * n_slots + v as usize] += copies;
-            } else if v == MISSING
-                && let Some(missing) = missing.get_mut(u)
-            {
-                *missing += copies;
             }
         }
         let (mut starts, mut slots, mut counts) = (vec![0], Vec::new(), Vec::new());
@@ -75,20 +61,8 @@ impl Link {
             }
             starts.push(slots.len() as u32);
         }
-        let (lifts, present, missing_words) = (Vec::new(), Vec::new(), Vec::new());
         let (prior_rows, weight) = (1.0, 0.0);
-        Some(Self {
-            context: context.0,
-            prior_rows,
-            weight,
-            starts,
-            slots,
-            counts,
-            missing,
-            lifts,
-            present,
-            missing_words,
-        })
+        Some(Self { context: context.0, prior_rows, weight, starts, slots, counts, lifts: Vec::new() })
     }
 
     /// The pairs of u.
@@ -147,17 +121,5 @@ impl Link {
         let a = self.prior_rows;
         let lift = |(slot, count): (&u16, &u32)| f64::from(*count) / (a * f64::from(target.prior[*slot as usize]));
         self.lifts = self.slots.iter().zip(&self.counts).map(|pair| lift(pair) as f32).collect();
-        let present = |u: usize| self.pairs(u).map(|at| f64::from(self.counts[at])).sum::<f64>();
-        self.present = (0..self.missing.len()).map(present).collect();
-        let word = |u: usize| self.missing_word(target.missing_share(None), u, [0.0; 2]) as f32;
-        self.missing_words = (0..self.missing.len()).map(word).collect();
-    }
-
-    /// What u adds to the log odds of a missing value, with so many rows that miss it and that have it left out.
-    pub fn missing_word(&self, share: f64, u: usize, left_out: [f64; 2]) -> f64 {
-        let a = self.prior_rows;
-        let present = self.present[u] - left_out[1];
-        let missing = f64::from(self.missing[u]) - left_out[0];
-        self.weight * ((missing.max(0.0) / share + a) / (present.max(0.0) / (1.0 - share) + a)).ln()
     }
 }

@@ -13,7 +13,7 @@
 //! holds what was expected has none, and where all cells do, the whole score is the base.
 //!
 //! - A missing number says nothing; its absence is a category of its group. A missing category has a probability of its
-//!   own, and says nothing about other cells.
+//!   own (`absence.rs`), and says nothing about other cells.
 //! - A category that training never saw has the probability of a new one, as often as values occurred once; it says
 //!   nothing about other cells.
 //! - Rows that were trained on can be judged as if they had not been: every count, neighbour and tail is then without
@@ -30,6 +30,7 @@
 //! together with the schema, as with `knn`. All else that is kept are counts of single values and of pairs of values,
 //! and for each number its bins and its extremes.
 
+mod absence;
 mod bins;
 mod classes;
 mod column;
@@ -49,6 +50,7 @@ mod weights;
 
 use rayon::prelude::*;
 
+use absence::Absence;
 use classes::Classes;
 use column::Column;
 use evidence::{FIGURES, View};
@@ -74,6 +76,8 @@ pub struct Cells {
     /// Numbers first, then groups.
     columns: Vec<Column>,
     targets: Vec<Target>,
+    /// [cells]: of those that can miss their value.
+    absences: Vec<Option<Absence>>,
     references: References,
     classes: Classes,
     walk: Walk,

@@ -7,12 +7,12 @@
 //! pool(v) ∝ P(v)·exp(Σ_d β_d·x_d(u_d, v)), p(v) = (1 − w)·P(v) + w·pool(v).
 //!
 //! A context that is missing or was never seen is silent. With the row itself left out, its own pair counts one less,
-//! and P is that of the other rows. Whether a value is missing at all is pooled in the same way, with the same weights.
+//! and P is that of the other rows. Whether a value is missing at all is a choice of its own (`absence.rs`).
 //! Without one column the pool is the same product without that column's words.
 
 use std::sync::OnceLock;
 
-use super::column::{Column, LeftOut, MISSING};
+use super::column::{Column, LeftOut};
 use super::link::Link;
 use super::said::{Blocks, Said, blocks};
 use crate::columns::Layout;
@@ -258,27 +258,6 @@ impl Target {
             *mixed = (1.0 - share) * prior + share * *pool;
         }
         true
-    }
-
-    /// The probability that the value is missing; with the row itself left out if it is said to be counted.
-    pub fn missing(&self, column: &Column, row: &[u16], cell: usize, counted: bool) -> f64 {
-        if column.missing.is_none() {
-            return 0.0;
-        }
-        let own = counted.then_some(row[cell] == MISSING);
-        let share = column.missing_share(own);
-        let left_out = own.map_or([0.0; 2], |missing| if missing { [1.0, 0.0] } else { [0.0, 1.0] });
-        let mut odds = (share / (1.0 - share)).ln();
-        for link in &self.links {
-            let u = row[link.context] as usize;
-            if u < link.missing.len() {
-                odds += match own {
-                    None => f64::from(link.missing_words[u]),
-                    Some(_) => link.missing_word(share, u, left_out),
-                };
-            }
-        }
-        1.0 / (1.0 + (-odds.clamp(-30.0, 30.0)).exp())
     }
 }
 

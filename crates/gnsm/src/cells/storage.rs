@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::Cells;
+use super::absence::Absence;
 use super::bins::Bins;
 use super::classes::{Classes, MOST_CLASSES, share_of_categories};
 use super::column::{Column, MOST_SLOTS};
@@ -51,9 +52,10 @@ impl Store for Cells {
         tensors.put("category_counts", counts(of_groups));
         tensors.put("missing", of_groups.iter().map(|column| column.n_missing).collect());
 
-        let links = || self.targets.iter().flat_map(|target| &target.links);
-        tensors.put("shares", self.targets.iter().map(|target| target.share).collect());
-        tensors.put("links", self.targets.iter().map(|target| target.links.len() as u32).collect());
+        let targets = || self.targets.iter().chain(self.absences.iter().flatten().map(|absence| &absence.target));
+        let links = || targets().flat_map(|target| &target.links);
+        tensors.put("shares", targets().map(|target| target.share).collect());
+        tensors.put("links", targets().map(|target| target.links.len() as u32).collect());
         tensors.put("contexts", links().map(|link| link.context as u32).collect());
         tensors.put("priors", links().map(|link| link.prior_rows).collect());
         tensors.put("weights", links().map(|link| link.weight).collect());
@@ -63,7 +65,6 @@ impl Store for Cells {
             links().flat_map(|link| link.slots.iter().map(|slot| u32::from(*slot))).collect::<Vec<u32>>(),
         );
         tensors.put("pair_counts", links().flat_map(|link| link.counts.iter().copied()).collect::<Vec<u32>>());
-        tensors.put("pair_missing", links().flat_map(|link| link.missing.iter().copied()).collect::<Vec<u32>>());
 
         let References { codes, numbers, copies, scales, .. } = &self.references;
         tensors.put("reference_copies", copies.clone());
@@ -96,7 +97,11 @@ impl Store for Cells {
             return Err(format!("a group has more than {MOST_SLOTS} categories").into());
         }
         let columns = load_columns(layout, tensors)?;
-        let targets = load_targets(&columns, tensors)?;
+        let presences: Vec<Option<Column>> = columns.iter().map(Column::presence).collect();
+        let mut targets = load_targets(&columns, presences.iter().flatten(), tensors)?;
+        let mut of_absences = targets.split_off(columns.len()).into_iter();
+        let mut absence = |column: Column| Some(Absence { target: of_absences.next()?, column });
+        let absences = presences.into_iter().map(|column| column.and_then(&mut absence)).collect();
         let references = load_references(layout, &columns, tensors)?;
         let classes = load_classes(&columns, tensors)?;
         let walk = load_walk(&columns, tensors)?;
@@ -110,6 +115,7 @@ impl Store for Cells {
             limits,
             columns,
             targets,
+            absences,
             references,
             classes,
             walk,
@@ -168,9 +174,15 @@ fn load_columns(layout: &Layout, tensors: &mut Tensors) -> Loaded<Vec<Column>> {
     Ok(columns)
 }
 
-fn load_targets(columns: &[Column], tensors: &mut Tensors) -> Loaded<Vec<Target>> {
-    let shares: Vec<f64> = tensors.take("shares", columns.len())?;
-    let n_links: Vec<u32> = tensors.take("links", columns.len())?;
+/// The targets of all columns, and of the choices whether columns miss their values.
+fn load_targets<'a>(
+    columns: &'a [Column],
+    presences: impl Iterator<Item = &'a Column>,
+    tensors: &mut Tensors,
+) -> Loaded<Vec<Target>> {
+    let chosen: Vec<&Column> = columns.iter().chain(presences).collect();
+    let shares: Vec<f64> = tensors.take("shares", chosen.len())?;
+    let n_links: Vec<u32> = tensors.take("links", chosen.len())?;
     let most = columns.len();
     if n_links.iter().any(|n| *n as usize > most) || shares.iter().any(|share| !(0.0..=1.0).contains(share)) {
         return Err("the links of a column are not usable".into());
@@ -192,12 +204,8 @@ fn load_targets(columns: &[Column], tensors: &mut Tensors) -> Loaded<Vec<Target>
     let pairs_of = pieces(starts_of.iter().map(|range| starts[range.end - 1] as usize));
     let pair_slots: Vec<u32> = tensors.take("pair_slots", end(&pairs_of))?;
     let pair_counts: Vec<u32> = tensors.take("pair_counts", end(&pairs_of))?;
-    let can_miss =
-        of_target.iter().zip(columns).flat_map(|(links, column)| links.clone().map(|_| column.missing.is_some()));
-    let missing_of = pieces(can_miss.enumerate().map(|(link, can_miss)| if can_miss { slots_of(link) } else { 0 }));
-    let pair_missing: Vec<u32> = tensors.take("pair_missing", end(&missing_of))?;
     let mut targets = Vec::new();
-    for ((links, share), column) in of_target.into_iter().zip(shares).zip(columns) {
+    for ((links, share), column) in of_target.into_iter().zip(shares).zip(chosen) {
         let mut target = Target::new(Vec::new(), share);
         for link in links {
             let starts = starts[starts_of[link].clone()].to_vec();
@@ -216,10 +224,7 @@ fn load_targets(columns: &[Column], tensors: &mut Tensors) -> Loaded<Vec<Target>
                 starts,
                 slots: slots.iter().map(|slot| *slot as u16).collect(),
                 counts,
-                missing: pair_missing[missing_of[link].clone()].to_vec(),
                 lifts: Vec::new(),
-                present: Vec::new(),
-                missing_words: Vec::new(),
             };
             link.finish(column);
             target.links.push(link);

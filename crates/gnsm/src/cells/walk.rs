@@ -31,8 +31,8 @@ const MOST_STEPS: usize = 1000;
 const UNSEEN: f64 = 2.0;
 /// Rows with which values by themselves have half of the share that they have with fewest.
 const FEW_ROWS: f64 = 5000.0;
-/// The share that values by themselves have at the most: one of three views.
-const ONE_OF_THREE: f64 = 1.0 / 3.0;
+/// The share that values by themselves have at the most: one of two views.
+const HALF: f64 = 0.5;
 
 /// How odd the values of a table are; nothing where fewer than two columns are choices.
 #[derive(Debug, Clone, Default)]
@@ -101,12 +101,12 @@ impl Walk {
     }
 }
 
-/// The share of the score that values by themselves have: a third where all columns are categories and rows are few, and
+/// The share of the score that values by themselves have: half of it where all columns are categories and rows are few, and
 /// the less, the more rows there are to tell about combinations.
 pub(super) fn share_of_values(columns: &[Column], categories: f64) -> f64 {
     let n_rows = columns.iter().map(Column::n_rows).fold(0.0, f64::max);
     let takes_part = starts(columns)[columns.len()] > 0;
-    if takes_part { ONE_OF_THREE * categories * categories * FEW_ROWS / (FEW_ROWS + n_rows) } else { 0.0 }
+    if takes_part { HALF * categories * categories * FEW_ROWS / (FEW_ROWS + n_rows) } else { 0.0 }
 }
 
 /// Where the values of each column begin, and where the last one's end.

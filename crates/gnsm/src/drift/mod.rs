@@ -33,8 +33,9 @@
 //! month, a number outside of all learned ones), every row would be odd for the same reason. That says nothing about a
 //! row. Where the rows come after those learned (most dates or keys are beyond), a number that has moved by the rules
 //! above is new in this sense too: a meter counts on, a battery runs down. So is a column in which more than a tenth of the
-//! values are new, and more than usual: customers and devices come and go. [`DriftReport`] names it, and a model can set it
-//! aside ([`crate::Model::set_aside`]): it is then no part of any score.
+//! values are new, and more than usual: customers and devices come and go. And so is one that more rows miss, by the rule
+//! above: what was lent last is not back yet. [`DriftReport`] names it, and a model can set it aside
+//! ([`crate::Model::set_aside`]): it is then no part of any score.
 
 mod counter;
 mod reference;

@@ -102,7 +102,7 @@ struct View<'a> {
 impl View<'_> {
     fn column(&self, at: usize, aside: &mut Vec<usize>) -> ColumnDrift {
         let (then, now, column) = (&self.reference.counts, self.now, &self.encoder.schema().columns[at]);
-        let missing = [then, now].map(|counts| Share::new(counts.missing[at], counts.rows));
+        let missing = self.missing(at);
         let mut drift = ColumnDrift {
             column: column.name.clone(),
             kind: column.kind.name(),
@@ -138,6 +138,11 @@ impl View<'_> {
         drift
     }
 
+    /// The share of rows that miss a column's value, before and now.
+    fn missing(&self, column: usize) -> [Share; 2] {
+        [&self.reference.counts, self.now].map(|counts| Share::new(counts.missing[column], counts.rows))
+    }
+
     /// Rows that have something new in a feature.
     fn new_rows(&self, feature: &Feature) -> u64 {
         if matches!(feature.aspect, Aspect::Key | Aspect::Repeat | Aspect::Fits(_)) {
@@ -150,10 +155,14 @@ impl View<'_> {
     }
 
     /// Whether a number has moved while time went on: a meter that counts, a balance, a battery. Or whether new values came
-    /// up: customers, devices, the subjects of a study.
+    /// up: customers, devices, the subjects of a study. Or whether more are missing: what was lent last is not back yet.
     fn moved_in_time(&self, feature: &Feature) -> bool {
-        if !self.goes_on {
+        if !self.goes_on || matches!(feature.aspect, Aspect::Key | Aspect::Repeat | Aspect::Fits(_)) {
             return false;
+        }
+        let [then, now] = self.missing(feature.column);
+        if now.value() > then.value() && now.differs(then) {
+            return true;
         }
         if feature.aspect == Aspect::Value {
             let new = self.new_values(feature);

@@ -105,6 +105,21 @@ fn new_values_that_come_up_while_time_goes_on_are_set_aside() -> Result<()> {
     Ok(())
 }
 
+/// Of the orders that come last a fifth are not paid yet.
+#[test]
+fn what_more_rows_miss_while_time_goes_on_is_set_aside() -> Result<()> {
+    let unpaid = |row: usize, cells: &mut [String; 5]| {
+        if row % 5 == 0 {
+            cells[4].clear();
+        }
+    };
+    let later = report(&orders(1000..1300, unpaid))?;
+    assert!(of(&later, "amount").moved && of(&later, "amount").set_aside, "{later:?}");
+    let same = report(&orders(0..300, unpaid))?;
+    assert!(of(&same, "amount").moved && !of(&same, "amount").set_aside, "{same:?}");
+    Ok(())
+}
+
 #[test]
 fn times_and_dates_by_type_are_looked_up_as_they_were_counted() -> Result<()> {
     let mut table = orders(0..240, usual);
