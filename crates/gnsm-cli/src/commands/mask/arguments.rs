@@ -113,7 +113,7 @@ pub struct FitArguments {
 pub enum MaskPreset {
     /// Masks of 64 × 64 pixels. Takes about ten minutes on a laptop.
     Fast,
-    /// The same with three tenths of the steps, for a first try.
+    /// The same with a fifth of the steps, for a first try.
     Quick,
     /// The paper's network at 256 × 256 pixels; for a GPU, and never run to the end.
     Paper,
