@@ -51,8 +51,20 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     let by_values = share_of_values(&columns, categories);
     let tails = vec![Tail::default(); layout.n_cells() * KINDS];
     let (layout, limits, row_tails) = (layout.clone(), sample.limits, Default::default());
-    let mut cells =
-        Cells { layout, limits, columns, targets, references, classes, walk, categories, by_values, tails, row_tails };
+    let mut cells = Cells {
+        layout,
+        limits,
+        columns,
+        targets,
+        references,
+        classes,
+        walk,
+        categories,
+        by_values,
+        tails,
+        row_tails,
+        balance: Default::default(),
+    };
     (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
     Ok(cells)
 }

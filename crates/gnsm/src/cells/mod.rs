@@ -30,6 +30,7 @@
 //! together with the schema, as with `knn`. All else that is kept are counts of single values and of pairs of values,
 //! and for each number its bins and its extremes.
 
+mod balance;
 mod bins;
 mod classes;
 mod column;
@@ -47,8 +48,11 @@ mod tail;
 mod walk;
 mod weights;
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
+use balance::Balance;
 use classes::Classes;
 use column::Column;
 use evidence::{FIGURES, View};
@@ -85,6 +89,8 @@ pub struct Cells {
     tails: Vec<Tail>,
     /// Of a row's sum, of its largest cell, of its distance, of the whole row, and of its values.
     row_tails: [RowTail; FIGURES],
+    /// What keeps columns as frequent as they were when rows are drawn; made when it is first needed.
+    balance: OnceLock<Balance>,
 }
 
 /// How the training rows fell in a cell.

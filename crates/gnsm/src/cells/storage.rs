@@ -117,6 +117,7 @@ impl Store for Cells {
             by_values,
             tails,
             row_tails,
+            balance: Default::default(),
         })
     }
 }
