@@ -370,7 +370,7 @@ pub struct ImputeArguments {
     pub output: PathBuf,
     /// Fill with draws instead, so many times, for multiple imputation.
     #[arg(long, value_name = "M")]
-    pub draws: Option<NonZeroUsize>,
+    pub draws: Option<usize>,
     /// The seed for draws.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,

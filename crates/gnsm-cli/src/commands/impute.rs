@@ -22,10 +22,10 @@ pub fn run(arguments: &ImputeArguments, console: Console) -> Result<Outcome> {
     let mut writer = TableWriter::create(&arguments.output)?;
     let (table, _) = read_table(&arguments.files, &arguments.read.options(missing), console)?;
     interrupt::stop_soon()?;
-    note_columns(console, &model, &table.file, &model.check(&table)?);
+    note_columns(console, &model, &table.file, &model.check_to_fill(&table)?);
     let imputed = if let Some(draws) = arguments.draws {
-        let mut imputed = model.impute_draws(&table, 0, draws.get(), arguments.seed)?;
-        number_draws(&mut imputed.table, table.n_rows(), draws.get());
+        let mut imputed = model.impute_draws(&table, 0, draws, arguments.seed)?;
+        number_draws(&mut imputed.table, table.n_rows(), draws);
         imputed
     } else {
         let mut imputed = model.impute(&table, 0)?;

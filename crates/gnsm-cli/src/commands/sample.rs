@@ -73,8 +73,13 @@ fn given(arguments: &SampleArguments, model: &Model, console: Console) -> Result
     // A row may have as few columns as its owner likes.
     like.rows_may_omit_columns = true;
     let mut report = model.check(&like)?;
+    if report.extra.len() == like.columns.len() {
+        let columns: Vec<String> = model.schema().columns.iter().map(|column| column.name.clone()).collect();
+        bail!("{} has no column that the model knows; the model's are {}", like.file, names(&columns));
+    }
     report.absent.clear();
     note_columns(console, model, &like.file, &report);
+    note_strangers(model, &like, console);
     for column in fixed.columns {
         let value = column.values.text(0).unwrap_or_default().into_owned();
         let mut cells = gnsm::TextCells::default();
@@ -82,6 +87,26 @@ fn given(arguments: &SampleArguments, model: &Model, console: Console) -> Result
         like.columns.push(gnsm::Column { name: column.name, values: gnsm::Values::Text(cells) });
     }
     Ok(Some(like))
+}
+
+/// Says which columns of a table hold what the model never saw: such cells are kept, but they tell nothing.
+fn note_strangers(model: &Model, like: &Table, console: Console) {
+    for column in &like.columns {
+        if model.schema().columns.iter().all(|known| known.name != column.name) {
+            continue;
+        }
+        let cells = (0..like.n_rows()).filter_map(|row| column.values.text(row));
+        let distinct: std::collections::BTreeSet<String> = cells.map(|text| text.into_owned()).collect();
+        let strange: Vec<String> =
+            distinct.into_iter().filter(|text| model.given([(&column.name, text)]).is_err()).collect();
+        if !strange.is_empty() {
+            console.note(format_args!(
+                "column `{}` never held {}; it is kept, and tells nothing about the rest of its row",
+                column.name,
+                names(&strange)
+            ));
+        }
+    }
 }
 
 /// Says which columns have no values of their own.

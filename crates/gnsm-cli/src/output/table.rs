@@ -36,13 +36,15 @@ enum State {
 impl TableWriter {
     /// Starts a file; its ending tells the format.
     pub fn create(path: &Path) -> Result<Self> {
-        let format = OutputFormat::of_file(path)?;
-        if !matches!(format, OutputFormat::Csv | OutputFormat::Jsonl | OutputFormat::Parquet) {
+        let format = OutputFormat::of_file(path).ok();
+        let can_write =
+            |format: &OutputFormat| matches!(format, OutputFormat::Csv | OutputFormat::Jsonl | OutputFormat::Parquet);
+        let Some(format) = format.filter(can_write) else {
             bail!(
-                "{}: this command writes csv, jsonl and parquet; name a file that ends in one of them",
+                "{}: this command writes csv, jsonl and parquet; name a file that ends in .csv, .jsonl or .parquet",
                 path.display()
             );
-        }
+        };
         let state = State::Waiting(Some(Destination::create(Some(path))?));
         Ok(Self { name: path.display().to_string(), columns: Vec::new(), format, state })
     }

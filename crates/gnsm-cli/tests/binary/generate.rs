@@ -45,6 +45,12 @@ fn cells_may_be_given() {
     let made = folder.text("b.csv");
     let lines: Vec<&str> = made.lines().skip(1).collect();
     assert!(lines[0].contains(",Meals,Fri,") && lines[1].contains(",Hardware,Fri,"), "{made}");
+    folder.write("strange.csv", "category,extra\nDinosaurs,1\n");
+    let run = folder.run(&["sample", "m.gnsm", "--like", "strange.csv", "-o", "b.csv"]).succeeded();
+    assert!(run.stderr.contains("column `category` never held `Dinosaurs`"), "{}", run.stderr);
+    folder.write("other.csv", "extra\n1\n");
+    let error = folder.run(&["sample", "m.gnsm", "--like", "other.csv", "-o", "x.csv"]).failed();
+    assert!(error.contains("other.csv has no column that the model knows; the model's are `department`"), "{error}");
     for (given, message) in [
         ("city=Rome", "error: the model has no column `city`; its columns are "),
         ("department=Sails", "error: column `department` never held `Sails`; its values are "),
@@ -84,6 +90,12 @@ fn missing_cells_are_filled_and_no_others() {
     assert!(error.contains("is read by this command"), "{error}");
     let error = folder.run(&["impute", "m.gnsm", "holes.csv", "-o", "c.xlsx"]).failed();
     assert!(error.contains("writes csv, jsonl and parquet"), "{error}");
+    for name in ["c.txt", "-"] {
+        let error = folder.run(&["sample", "m.gnsm", "-n", "2", "-o", name]).failed();
+        assert!(error.contains("name a file that ends in .csv, .jsonl or .parquet"), "{error}");
+    }
+    let error = folder.run(&["impute", "m.gnsm", "holes.csv", "-o", "c.csv", "--draws", "0"]).failed();
+    assert!(error.contains("0 is not a number of draws; give 1 or more"), "{error}");
 }
 
 #[test]
@@ -93,7 +105,7 @@ fn a_method_that_cannot_make_rows_says_which_can() {
     let error = folder.run(&["sample", "k.gnsm", "-n", "3", "-o", "x.csv"]).failed();
     assert_eq!(
         error,
-        "error: method `knn` cannot fill cells; fit a model with the default method, `cells`, or with `--method gnsm`"
+        "error: method `knn` cannot make rows; fit a model with the default method, `cells`, or with `--method gnsm`"
     );
     assert!(!exists(&folder, "x.csv"));
 }

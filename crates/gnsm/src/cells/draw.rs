@@ -16,6 +16,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::Cells;
+use super::balance::Balance;
 use super::column::{Column, NOTHING};
 use super::pool::Scratch;
 use crate::columns::{ABSENT, Encoded};
@@ -25,8 +26,9 @@ use crate::math::{stream, uniform_share};
 /// The name of the random streams.
 const DRAWS: u64 = 21;
 /// Rounds after the first. More of them do not make better rows: conditionals that were learned one by one are those of
-/// no one distribution, and where columns nearly follow from each other, frequencies drift (`docs/generate.md`).
-const ROUNDS: usize = 3;
+/// no one distribution, and where columns nearly follow from each other, frequencies drift (`docs/generate.md`). What drift
+/// there is, `balance.rs` undoes.
+pub(super) const ROUNDS: usize = 3;
 /// Rounds whose probabilities are averaged for a guess, and those before them.
 const GUESSED: usize = 12;
 const BEFORE_GUESSES: usize = 4;
@@ -35,8 +37,9 @@ impl Cells {
     /// Fills the blanks with draws.
     pub(super) fn draw_blanks(&self, blanks: &Blanks<'_>) -> Encoded {
         let order = self.order();
+        let balance = self.balance.get_or_init(|| Balance::learn(self, blanks));
         let drawn = blanks.map_rows(
-            || Chain::new(self, blanks),
+            || Chain::balanced(self, blanks, balance),
             |chain, row| {
                 chain.start(row);
                 let cells = chain.blank_cells(row, &order);
@@ -89,7 +92,7 @@ impl Cells {
     }
 
     /// All cells, those that tell most about others first.
-    fn order(&self) -> Vec<usize> {
+    pub(super) fn order(&self) -> Vec<usize> {
         let mut told = vec![0.0; self.columns.len()];
         for (cell, target) in self.targets.iter().enumerate() {
             for link in &target.links {
@@ -105,7 +108,7 @@ impl Cells {
 }
 
 /// How often cells are drawn again: never, if there is only one.
-fn rounds(cells: &[usize], most: usize) -> usize {
+pub(super) fn rounds(cells: &[usize], most: usize) -> usize {
     if cells.len() > 1 { most } else { 0 }
 }
 
@@ -117,7 +120,7 @@ fn limits(column: &Column, bin: usize) -> [f32; 2] {
 }
 
 /// A row whose blanks are being filled.
-struct Chain<'a> {
+pub(super) struct Chain<'a> {
     cells: &'a Cells,
     blanks: &'a Blanks<'a>,
     random: ChaCha8Rng,
@@ -128,11 +131,13 @@ struct Chain<'a> {
     scratch: Scratch,
     presence: Scratch,
     /// Of the slots of the cell that was drawn last.
-    weights: Vec<f64>,
+    pub weights: Vec<f64>,
+    /// What keeps columns as frequent as they were.
+    balance: Option<&'a Balance>,
 }
 
 impl<'a> Chain<'a> {
-    fn new(cells: &'a Cells, blanks: &'a Blanks<'a>) -> Self {
+    pub fn new(cells: &'a Cells, blanks: &'a Blanks<'a>) -> Self {
         Self {
             cells,
             blanks,
@@ -143,11 +148,17 @@ impl<'a> Chain<'a> {
             scratch: Scratch::default(),
             presence: Scratch::default(),
             weights: Vec::new(),
+            balance: None,
         }
     }
 
+    /// One whose draws keep columns as frequent as they were.
+    pub fn balanced(cells: &'a Cells, blanks: &'a Blanks<'a>, balance: &'a Balance) -> Self {
+        Self { balance: Some(balance), ..Self::new(cells, blanks) }
+    }
+
     /// Takes a row in, with nothing in its blanks.
-    fn start(&mut self, row: usize) {
+    pub fn start(&mut self, row: usize) {
         let Blanks { rows, seed, ids, .. } = *self.blanks;
         self.random = stream(seed, DRAWS, ids[row], 0);
         self.codes.clear();
@@ -171,7 +182,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The blank cells of a row, in this order, but each number behind the group that tells whether it is there.
-    fn blank_cells(&self, row: usize, order: &[usize]) -> Vec<usize> {
+    pub fn blank_cells(&self, row: usize, order: &[usize]) -> Vec<usize> {
         let n_numbers = self.numbers.len();
         let is_blank = |cell: usize| self.blanks.is_blank(row, cell, &self.cells.layout);
         let mut cells: Vec<usize> = Vec::new();
@@ -189,7 +200,7 @@ impl<'a> Chain<'a> {
         cells
     }
 
-    fn round(&mut self, cells: &[usize], is_first: bool) {
+    pub fn round(&mut self, cells: &[usize], is_first: bool) {
         for &cell in cells {
             self.step(cell, is_first);
             self.set(cell);
@@ -197,7 +208,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Computes the weights of what a cell could hold.
-    fn step(&mut self, cell: usize, is_first: bool) {
+    pub fn step(&mut self, cell: usize, is_first: bool) {
         let (column, target) = (&self.cells.columns[cell], &self.cells.targets[cell]);
         let layout = &self.cells.layout;
         self.weights.clear();
@@ -210,6 +221,9 @@ impl<'a> Chain<'a> {
             self.weights[missing as usize] = share;
         }
         self.leave_allowed(cell);
+        if let Some(balance) = self.balance {
+            balance.tilt(cell, &mut self.weights);
+        }
     }
 
     /// Adds the weights to others, as shares.
@@ -238,6 +252,11 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// Whether a cell that was drawn holds something: a number of a row that has none does not.
+    pub fn is_there(&self, cell: usize) -> bool {
+        cell >= self.numbers.len() || !self.numbers[cell].is_nan()
+    }
+
     /// Takes the weights of what a cell must not hold.
     fn leave_allowed(&mut self, cell: usize) {
         let layout = &self.cells.layout;
@@ -250,7 +269,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Draws what the cell holds.
-    fn set(&mut self, cell: usize) {
+    pub fn set(&mut self, cell: usize) {
         let (share, within) = (uniform_share(&mut self.random), uniform_share(&mut self.random));
         let column = &self.cells.columns[cell];
         let chosen = choose(&self.weights, share);

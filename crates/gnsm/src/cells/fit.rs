@@ -72,6 +72,7 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
         by_values,
         tails,
         row_tails,
+        balance: Default::default(),
     };
     (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
     Ok(cells)

@@ -31,6 +31,7 @@
 //! and for each number its bins and its extremes.
 
 mod absence;
+mod balance;
 mod bins;
 mod classes;
 mod column;
@@ -48,9 +49,12 @@ mod tail;
 mod walk;
 mod weights;
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use absence::Absence;
+use balance::Balance;
 use classes::Classes;
 use column::Column;
 use evidence::{FIGURES, View};
@@ -89,6 +93,8 @@ pub struct Cells {
     tails: Vec<Tail>,
     /// Of a row's sum, of its largest cell, of its distance, of the whole row, and of its values.
     row_tails: [RowTail; FIGURES],
+    /// What keeps columns as frequent as they were when rows are drawn; made when it is first needed.
+    balance: OnceLock<Balance>,
 }
 
 /// How the training rows fell in a cell.

@@ -123,6 +123,7 @@ impl Store for Cells {
             by_values,
             tails,
             row_tails,
+            balance: Default::default(),
         })
     }
 }

@@ -159,11 +159,17 @@ impl Encoder {
 
     /// Compares a batch's columns with the schema. Called once per file, on its first batch.
     pub fn check(&self, table: &Table) -> Result<ColumnReport> {
+        self.check_but_for(table, |kind| *kind == Kind::Ignored)
+    }
+
+    /// The same, where columns of some kinds may be left out.
+    pub(crate) fn check_but_for(&self, table: &Table, may_lack: impl Fn(&Kind) -> bool) -> Result<ColumnReport> {
         let mut report = ColumnReport::default();
         let mut positions = Vec::new();
         let mut absent = Vec::new();
         for (at, schema) in self.schema.columns.iter().enumerate().filter(|(_, column)| column.kind != Kind::Ignored) {
             match table.columns.iter().position(|column| column.name == schema.name) {
+                None if may_lack(&schema.kind) => {}
                 None => absent.push(schema.name.clone()),
                 Some(position) => {
                     positions.push(position);

@@ -41,6 +41,7 @@ pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};
 pub use number::{NumberFormat, parse_number};
 pub use relations::{Relation, RelationKind};
+pub(crate) use relations::{learn_counts, number_in, number_of_text};
 pub use scale::Scale;
 pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
 pub(crate) use schema::{list, marked, no_such_column, plural};

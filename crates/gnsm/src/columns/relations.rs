@@ -105,6 +105,28 @@ impl Relation {
         }
     }
 
+    /// One of the numbers from all others: the given one is the first, the others follow in their order. What stands in its
+    /// own place is not looked at.
+    pub(crate) fn solved(&self, at: usize, numbers: &[f64]) -> Option<f64> {
+        let (&given, terms) = numbers.split_first()?;
+        let other = |at: usize| terms.get(at).copied().unwrap_or(f64::NAN);
+        let solved = match (self.by, at) {
+            (_, 0) => self.result(terms),
+            (RelationKind::Sum, _) => {
+                let others = terms.iter().enumerate().filter(|(other, _)| other + 1 != at);
+                given - others.map(|(_, term)| term).sum::<f64>()
+            }
+            (RelationKind::Product, _) => given / other(2 - at),
+            (RelationKind::Percent, _) => 100.0 * given / other(2 - at),
+            (RelationKind::Quotient, 1) => given * other(1),
+            (RelationKind::Quotient, _) => other(0) / given,
+            (RelationKind::Multiple, _) => given / self.factor,
+            (RelationKind::Elapsed, 1) => other(1) - given / self.factor,
+            (RelationKind::Elapsed, _) => other(0) + given / self.factor,
+        };
+        solved.is_finite().then_some(solved)
+    }
+
     /// Whether a number is the result of the others, rounded.
     pub fn holds(&self, number: f64, terms: &[f64]) -> bool {
         self.is_near(number, self.result(terms), self.slack_at(terms))
@@ -176,7 +198,7 @@ impl Relation {
     }
 
     /// Checks a relation that came from a file.
-    pub(super) fn is_usable(&self, columns: &[ColumnSchema]) -> bool {
+    pub(crate) fn is_usable(&self, columns: &[ColumnSchema]) -> bool {
         let is_number = |at: &usize| columns.get(*at).is_some_and(|column| may_hold_numbers(&column.kind));
         let is_date = |at: &usize| columns.get(*at).is_some_and(|column| is_date(&column.kind));
         let terms = match self.by {
@@ -223,7 +245,7 @@ fn rounded(factor: f64) -> String {
 }
 
 /// The number that a cell holds; the seconds since 1970 of a date.
-pub(super) fn number_in(kind: &Kind, values: &Values, row: usize) -> Option<f64> {
+pub(crate) fn number_in(kind: &Kind, values: &Values, row: usize) -> Option<f64> {
     match (kind, values) {
         (Kind::Date { format, .. }, values) => moment(values, row, *format).map(|moment| moment.utc()),
         (_, Values::Number { values, .. }) => Some(values[row]).filter(|number| number.is_finite()),
@@ -233,8 +255,34 @@ pub(super) fn number_in(kind: &Kind, values: &Values, row: usize) -> Option<f64>
     }
 }
 
+/// The number that a text stands for in a column; the seconds since 1970 of a date.
+pub(crate) fn number_of_text(kind: &Kind, text: &str) -> Option<f64> {
+    match kind {
+        Kind::Date { format, .. } => format.parse(text).map(|moment| moment.utc()),
+        Kind::Numeric { format, .. } => format.parse(text),
+        Kind::Categorical { .. } => parse_number(text),
+        _ => None,
+    }
+}
+
 /// Finds the relations among the numbers of a table.
 pub(super) fn learn_relations(table: &Table, rows: &[usize], columns: &[ColumnSchema]) -> Vec<Relation> {
+    found(table, rows, columns, |kind| matches!(kind, Kind::Numeric { .. }))
+}
+
+/// Finds the categories that others of their row give: few nights are counted, and are the time between two dates all the
+/// same. A score does not need them, since categories are compared one by one; made rows do.
+pub(crate) fn learn_counts(table: &Table, rows: &[usize], columns: &[ColumnSchema]) -> Vec<Relation> {
+    found(table, rows, columns, |kind| matches!(kind, Kind::Categorical { .. }))
+}
+
+/// Finds the relations that give a column of these kinds.
+fn found(
+    table: &Table,
+    rows: &[usize],
+    columns: &[ColumnSchema],
+    can_be_given: impl Fn(&Kind) -> bool,
+) -> Vec<Relation> {
     if rows.len() < FEWEST {
         return Vec::new();
     }
@@ -259,8 +307,7 @@ pub(super) fn learn_relations(table: &Table, rows: &[usize], columns: &[ColumnSc
     let multiples = multiples(&tried.columns[..n_numbers]);
     for candidate in multiples.into_iter().chain(elapsed(n_numbers, all.len())).chain(plain(n_numbers)) {
         stop_point();
-        let is_numeric = matches!(columns[all[candidate.of].0].kind, Kind::Numeric { .. });
-        if !is_numeric || !tried.fit(&tried.to_try(candidate.clone()), false) {
+        if !can_be_given(&columns[all[candidate.of].0].kind) || !tried.fit(&tried.to_try(candidate.clone()), false) {
             continue;
         }
         let candidate = every.to_try(candidate);

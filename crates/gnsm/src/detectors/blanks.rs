@@ -13,6 +13,8 @@ pub struct Blanks<'a> {
     pub blank: &'a [bool],
     /// For each number the group that says whether it is there.
     pub presence: &'a [usize],
+    /// For each cell whether it is ever filled: what follows from others is not.
+    pub drawn: &'a [bool],
     /// For each number what it can be.
     pub ladders: &'a [Ladder],
     /// For each group a code that is never filled in.

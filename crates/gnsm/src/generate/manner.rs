@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::date_pattern;
 use super::number_style::{NumberStyle, most_common};
-use crate::columns::{Encoder, Kind, Ladder};
+use super::ties::{self, Tie};
+use crate::columns::{Encoder, Kind, Ladder, Relation};
 use crate::error::Result;
 use crate::files::{Loaded, Store, Tensors};
 use crate::table::{Table, Values};
@@ -21,6 +22,10 @@ pub(crate) struct Manner {
     pub columns: Vec<ColumnManner>,
     /// One for each number of the layout.
     pub ladders: Vec<Ladder>,
+    /// Categories that others of their row give, beside the relations of the schema.
+    pub counts: Vec<Relation>,
+    /// One for each relation of the schema, and for each of these.
+    pub ties: Vec<Tie>,
 }
 
 /// How a column was written.
@@ -72,7 +77,10 @@ impl Manner {
             };
             ColumnManner { holds, style: style(&column.kind, &texts) }
         });
-        Ok(Self { columns: columns.collect(), ladders: encoder.ladders(table, rows)? })
+        let (columns, ladders) = (columns.collect(), encoder.ladders(table, rows)?);
+        let mut manner = Self { columns, ladders, counts: Vec::new(), ties: Vec::new() };
+        ties::learn(encoder, &mut manner, table, rows);
+        Ok(manner)
     }
 }
 
@@ -80,7 +88,8 @@ fn style(kind: &Kind, texts: &[&str]) -> Style {
     match kind {
         Kind::Numeric { format, .. } => {
             let numbers = texts.iter().copied().filter(|text| format.parse(text).is_some());
-            Style::Number(NumberStyle::learn(numbers, format.decimal_comma))
+            let style = NumberStyle::learn(numbers.clone(), format.decimal_comma);
+            Style::Number(style.with_grain(numbers.filter_map(|text| format.parse(text))))
         }
         Kind::Date { format, .. } => Style::Date(date_pattern::find(texts, *format)),
         Kind::Identifier { .. } => key_style(texts),
@@ -107,6 +116,8 @@ fn key_style(texts: &[&str]) -> Style {
 pub(crate) struct MannerDocument {
     columns: Vec<ColumnManner>,
     smooth: Vec<bool>,
+    counts: Vec<Relation>,
+    ties: Vec<Tie>,
 }
 
 impl Store for Manner {
@@ -121,14 +132,23 @@ impl Store for Manner {
         let values = self.ladders.iter().flat_map(|ladder| &ladder.values).copied();
         tensors.put("ladders.values", values.collect::<Vec<f64>>());
         let smooth = self.ladders.iter().map(|ladder| ladder.smooth).collect();
-        Ok(MannerDocument { columns: self.columns.clone(), smooth })
+        let Self { columns, counts, ties, .. } = self.clone();
+        Ok(MannerDocument { columns, smooth, counts, ties })
     }
 
     fn read(document: MannerDocument, encoder: &Encoder, tensors: &mut Tensors) -> Loaded<Self> {
-        let MannerDocument { columns, smooth } = document;
+        let MannerDocument { columns, smooth, counts, ties } = document;
         let n_numbers = encoder.layout().n_numbers();
         if columns.len() != encoder.schema().columns.len() || smooth.len() != n_numbers {
             return Err("how the columns are written does not go with the columns".into());
+        }
+        let schema = encoder.schema();
+        let relations: Vec<&Relation> = schema.relations.iter().chain(&counts).collect();
+        if !counts.iter().all(|relation| relation.is_usable(&schema.columns))
+            || ties.len() != relations.len()
+            || !ties.iter().zip(relations).all(|(tie, relation)| tie.is_usable(relation))
+        {
+            return Err("how the numbers of a relation are told does not go with the relations".into());
         }
         let lengths: Vec<u32> = tensors.take("ladders.lengths", n_numbers)?;
         let n_rungs = lengths.iter().map(|length| *length as usize).sum();
@@ -144,7 +164,7 @@ impl Store for Manner {
         if !ladders.iter().all(Ladder::is_usable) {
             return Err("the quantiles of a number do not ascend".into());
         }
-        Ok(Self { columns, ladders })
+        Ok(Self { columns, ladders, counts, ties })
     }
 }
 

@@ -7,7 +7,9 @@
 //!   (`number_style.rs`, `date_pattern.rs`);
 //! - `plan.rs` says what of a row has to be drawn. What follows from a value is not: its shape, say, or whether a key
 //!   occurs twice;
-//! - `writing.rs` turns codes and numbers into texts.
+//! - `writing.rs` turns codes and numbers into texts;
+//! - `settle.rs` makes the numbers of a row keep the relations that the table's numbers have. `ties.rs` keeps how surely
+//!   each number of a relation is told by the others, `places.rs` writes it as its column does.
 //!
 //! | column | what is written |
 //! |---|---|
@@ -21,9 +23,13 @@
 mod date_pattern;
 mod manner;
 mod number_style;
+mod places;
 mod plan;
+mod settle;
+mod ties;
 mod writing;
 
 pub(crate) use manner::Manner;
 pub(crate) use plan::Plan;
+pub(crate) use settle::Settler;
 pub(crate) use writing::{Pages, unwritten};

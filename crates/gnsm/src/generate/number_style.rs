@@ -1,12 +1,15 @@
 //! How the numbers of a column are written: `$4,219.50`, `1.234,56 €`, `12`.
 //!
 //! What stands before and after the digits, and the mark between thousands, are those that most cells have. A number
-//! gets as many decimals as the cell with the most; where all cells have the same number of them, zeros are kept.
+//! gets as many decimals as the cell with the most; where all cells have the same number of them, zeros are kept. Where all
+//! cells are multiples of 100, so are made ones.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Distinct numbers other than zero that a grain has to be seen in.
+const ENOUGH_FOR_A_GRAIN: usize = 10;
 /// Decimals, at the most.
 const MOST_DECIMALS: usize = 12;
 
@@ -26,6 +29,8 @@ pub struct NumberStyle {
     decimals: usize,
     /// Whether all cells have so many.
     fixed: bool,
+    /// What all numbers are multiples of, in units of their last decimal; 1 where nothing is evident.
+    grain: u64,
 }
 
 /// A written number taken apart.
@@ -51,7 +56,27 @@ impl NumberStyle {
             decimal_comma,
             decimals,
             fixed: parts.iter().all(|parts| parts.decimals == decimals),
+            grain: 1,
         }
+    }
+
+    /// The same for a column that has these numbers, with what all of them are multiples of.
+    pub fn with_grain(mut self, numbers: impl Iterator<Item = f64>) -> Self {
+        let shift = 10f64.powi(self.decimals as i32);
+        let mut units: Vec<u64> =
+            numbers.map(|number| (number * shift).abs().round() as u64).filter(|n| *n > 0).collect();
+        units.sort_unstable();
+        units.dedup();
+        let grain = units.iter().fold(0, |grain, unit| greatest_common_divisor(grain, *unit));
+        // A handful of numbers have a divisor in common by chance.
+        self.grain = if units.len() >= ENOUGH_FOR_A_GRAIN { grain.max(1) } else { 1 };
+        self
+    }
+
+    /// A made number as the column has them: a multiple of what all are multiples of.
+    pub fn write_made(&self, value: f64) -> String {
+        let unit = self.grain.max(1) as f64 / 10f64.powi(self.decimals as i32);
+        self.write(if self.grain > 1 { (value / unit).round() * unit } else { value })
     }
 
     /// A number as the column has them.
@@ -74,6 +99,10 @@ impl NumberStyle {
         }
         written + &self.after
     }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 fn take_apart(text: &str, decimal_comma: bool) -> Option<Parts<'_>> {
@@ -122,5 +151,22 @@ mod tests {
         assert_eq!([0.5, 12.0, 0.1251].map(|x| loose.write(x)), ["0.5", "12", "0.125"]);
         assert_eq!(style(&["12.0 oz", "16.5 oz"], false).write(3.0), "3.0 oz");
         assert_eq!(style(&[], false).write(2.6), "3");
+    }
+
+    #[test]
+    fn a_grain_is_kept_where_all_numbers_have_it() {
+        let salaries = || (0..30).map(|i| 30_000.0 + 700.0 * f64::from(i));
+        let made = |numbers: &mut dyn Iterator<Item = f64>| {
+            style(&["30,000 EUR"], false).with_grain(numbers).write_made(41_234.0)
+        };
+        assert_eq!(made(&mut salaries()), "41,200 EUR");
+        // One that is no multiple of 100, or too few of them.
+        assert_eq!(made(&mut salaries().chain([30_001.0])), "41,234 EUR");
+        assert_eq!(made(&mut salaries().take(5)), "41,234 EUR");
+        let quarters = style(&["0.25", "1.50"], false).with_grain((1..40).map(|i| f64::from(i) / 4.0));
+        assert_eq!(
+            [quarters.write_made(1.3), quarters.write_made(-2.4), quarters.write(1.3)],
+            ["1.25", "-2.50", "1.30"]
+        );
     }
 }

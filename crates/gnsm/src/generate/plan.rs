@@ -14,6 +14,8 @@ pub(crate) struct Plan {
     barred: Vec<Option<u32>>,
     /// For each number its group.
     presence: Vec<usize>,
+    /// For each cell whether it is drawn: numbers first, then groups.
+    drawn: Vec<bool>,
 }
 
 /// Rows with blanks, and which cells these are, [rows, cells].
@@ -31,9 +33,13 @@ impl Plan {
             Kind::Date { stray: true, .. } if feature.aspect == Aspect::Position => Some(encoder.stray(feature)),
             _ => None,
         };
+        let groups: Vec<bool> = features.iter().map(|feature| draws_group(encoder, feature)).collect();
+        let numbers: Vec<(bool, usize)> =
+            of_number.clone().map(|feature| (draws_number(feature), feature.group)).collect();
         Self {
-            groups: features.iter().map(|feature| draws_group(encoder, feature)).collect(),
-            numbers: of_number.clone().map(|feature| (draws_number(feature), feature.group)).collect(),
+            drawn: numbers.iter().map(|(is_drawn, _)| *is_drawn).chain(groups.iter().copied()).collect(),
+            groups,
+            numbers,
             barred: features.iter().map(is_stray).collect(),
             presence: of_number.map(|feature| feature.group).collect(),
         }
@@ -73,6 +79,7 @@ impl Plan {
             rows: &blanked.rows,
             blank: &blanked.blank,
             presence: &self.presence,
+            drawn: &self.drawn,
             ladders,
             barred: &self.barred,
             may_miss,

@@ -68,7 +68,7 @@ impl Pages<'_> {
     /// A number of a column, as it is written there.
     pub fn number_text(&self, column: usize, value: f64) -> String {
         match &self.manner.columns[column].style {
-            Style::Number(style) => style.write(value),
+            Style::Number(style) => style.write_made(value),
             _ => value.to_string(),
         }
     }

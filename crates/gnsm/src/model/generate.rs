@@ -1,4 +1,4 @@
-//! Makes new rows, and fills the missing cells of others.
+//! Makes new rows.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,35 +6,22 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Model;
-use crate::columns::{ABSENT, Aspect, Encoded, Feature, Kind};
-use crate::detectors::{Blanks, Guess};
+use crate::columns::{ABSENT, Encoded, Kind, number_in};
+use crate::detectors::Blanks;
 use crate::error::{Error, Result};
-use crate::generate::{Manner, Pages, Plan, unwritten};
+use crate::generate::{Manner, Pages, Plan, Settler};
 use crate::method::Method;
 use crate::table::{Column, Table, TextCells, Values};
 
 /// A category is named in a message together with at most so many others.
 const MOST_NAMED: usize = 10;
-/// Where the number of a draw stands in the number of a row.
-const DRAW: u32 = 40;
-
-/// A table whose missing cells are filled.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Imputed {
-    /// The table, with its columns and all cells that were there.
-    pub table: Table,
-    /// How many cells were filled, in each column where any were.
-    pub filled: BTreeMap<String, usize>,
-    /// How many cells are missing still, in each column where any are.
-    pub left: BTreeMap<String, usize>,
-    /// For each of the columns in `filled` the probability of what each row was filled with; NaN for all other rows. Empty
-    /// with draws.
-    pub probabilities: BTreeMap<String, Vec<f64>>,
-}
+/// Stands in a table of given cells for one that is to be missing; one that is just empty is drawn.
+const LEFT_OUT: &str = "\0";
+/// What makes the seed of the second draw of a row another than that of the first.
+const AGAIN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What belongs in missing cells, by row and column of the schema, with its probability.
-type Fills = BTreeMap<(usize, usize), (String, f64)>;
+pub(super) type Fills = BTreeMap<(usize, usize), (String, f64)>;
 
 impl Model {
     /// Makes the rows of these numbers, with the columns of the table that was learned from.
@@ -56,23 +43,66 @@ impl Model {
         let manner = self.manner()?;
         let given = given.map(|given| self.marked(given)).filter(|given| given.n_rows() > 0);
         let ids: Vec<u64> = rows.clone().collect();
-        let sources: Vec<usize> =
-            ids.iter().map(|id| given.as_ref().map_or(0, |given| (id % given.n_rows() as u64) as usize)).collect();
-        let known: Vec<Vec<Option<String>>> = sources
-            .iter()
-            .map(|source| given.as_ref().map_or_else(|| self.nothing(), |given| self.texts(given, *source)))
-            .collect();
-        let encoded = match &given {
-            Some(given) => self.encoder.encode_everything(given)?.select(&sources),
-            None => self.blank_rows(ids.len()),
+        let mut start = match &given {
+            Some(given) => {
+                let n_given = given.n_rows() as u64;
+                given.select(&ids.iter().map(|id| (id % n_given) as usize).collect::<Vec<_>>())
+            }
+            None => Table {
+                file: "made rows".into(),
+                columns: Vec::new(),
+                lines: ids.clone(),
+                rows_may_omit_columns: true,
+                parts: Vec::new(),
+            },
         };
-        let plan = Plan::new(&self.encoder);
-        let blanked = plan.blank(&self.encoder, &encoded, |row, column| known[row][column].is_some());
-        let blanks = plan.blanks(&blanked, &manner.ladders, true, (seed, &ids));
-        let drawn = self.drawn(&blanks)?;
+        let settler = Settler::new(&self.encoder, manner);
+        let n_columns = self.schema().columns.len();
+        let mut known = vec![vec![false; n_columns]; ids.len()];
+        let mut left_out = Fills::new();
+        if given.is_some() {
+            for (row, column) in (0..ids.len()).flat_map(|row| (0..n_columns).map(move |column| (row, column))) {
+                if self.text(&start, row, column).is_some_and(|text| text == LEFT_OUT) {
+                    left_out.insert((row, column), (self.missing_text(), 1.0));
+                }
+            }
+            if !left_out.is_empty() {
+                start = self.with_cells(&start, &left_out);
+            }
+            let is_open =
+                |row, column| self.text(&start, row, column).is_none() && !left_out.contains_key(&(row, column));
+            let told = self.told(&settler, &start, is_open);
+            if !told.is_empty() {
+                start = self.with_cells(&start, &told);
+            }
+            for (row, known) in known.iter_mut().enumerate() {
+                for (at, known) in known.iter_mut().enumerate() {
+                    *known = self.text(&start, row, at).is_some() || left_out.contains_key(&(row, at));
+                }
+            }
+        }
+        if settler.has_ties() {
+            // What others give is settled first. Then the rest is drawn anew, to go with it.
+            let mut texts = self.written_rows(manner, &start, &known, seed ^ AGAIN, &ids)?;
+            texts.par_iter_mut().enumerate().for_each(|(row, texts)| {
+                let number = |column: usize| self.number(&start, row, column);
+                settler.settle(texts, number, |column| !known[row][column], (seed, ids[row]));
+            });
+            let mut settled = Fills::new();
+            for (row, texts) in texts.iter().enumerate() {
+                for &column in settler.columns().iter().filter(|column| !known[row][**column]) {
+                    if let Some(text) = &texts[column] {
+                        settled.insert((row, column), (text.clone(), 1.0));
+                    }
+                }
+            }
+            start = self.with_cells(&start, &settled);
+            for known in &mut known {
+                settler.columns().iter().for_each(|column| known[*column] = true);
+            }
+        }
+        let texts = self.written_rows(manner, &start, &known, seed, &ids)?;
         let pages = self.pages(manner, seed, &ids);
-        let texts: Vec<Vec<Option<String>>> =
-            (0..ids.len()).into_par_iter().map(|row| pages.row(&drawn, row, &known[row])).collect();
         let column = |at: usize| pages.column(at, texts.iter().map(|row| row[at].clone()));
         Ok(Table {
             file: "made rows".into(),
@@ -84,7 +114,7 @@ impl Model {
     }
 
     /// A table of one row with these cells, for [`Self::sample`]. A column that the model does not have is an error, and so
-    /// is a value that is none of the column's.
+    /// is a value that is none of the column's. An empty one says that the cell is missing, in a column that has missing cells.
     pub fn given<N: AsRef<str>, V: AsRef<str>>(&self, cells: impl IntoIterator<Item = (N, V)>) -> Result<Table> {
         let mut columns: Vec<Column> = Vec::new();
         for (name, value) in cells {
@@ -94,7 +124,7 @@ impl Model {
                 return Err(Error::schema(format!("column `{name}` is given twice"), "give it once"));
             }
             let mut cells = TextCells::default();
-            cells.push(value);
+            cells.push(if value.is_empty() { LEFT_OUT } else { value });
             columns.push(Column { name: name.to_owned(), values: Values::Text(cells) });
         }
         Ok(Table {
@@ -106,35 +136,75 @@ impl Model {
         })
     }
 
-    /// Fills the missing cells of a batch with their most probable values; `first` is the number of its first row.
-    ///
-    /// A number becomes the mean of what is expected, or the one value that is more likely than all others together. Dates are
-    /// filled only if they are compared with another date of the row, or scored themselves. Free text, keys and columns that are
-    /// not used stay as they are. A cell that is there is never changed.
-    pub fn impute(&self, table: &Table, first: u64) -> Result<Imputed> {
-        let holes = self.holes(table)?;
-        let guessed = holes.guess(self, first)?;
-        let mut imputed = self.filled(table, std::slice::from_ref(&guessed), &holes);
-        for ((row, column), (_, probability)) in &guessed {
-            let name = &self.schema().columns[*column].name;
-            let own = imputed.probabilities.entry(name.clone()).or_insert_with(|| vec![f64::NAN; table.n_rows()]);
-            own[*row] = *probability;
-        }
-        Ok(imputed)
+    /// The texts of rows whose cells are drawn where they are not known.
+    fn written_rows(
+        &self,
+        manner: &Manner,
+        start: &Table,
+        known: &[Vec<bool>],
+        seed: u64,
+        ids: &[u64],
+    ) -> Result<Vec<Vec<Option<String>>>> {
+        let nothing_known = known.iter().flatten().all(|known| !known);
+        let encoded = if nothing_known { self.blank_rows(ids.len()) } else { self.encoder.encode_everything(start)? };
+        let plan = Plan::new(&self.encoder);
+        let blanked = plan.blank(&self.encoder, &encoded, |row, column| known[row][column]);
+        let drawn = self.drawn(&plan.blanks(&blanked, &manner.ladders, true, (seed, ids)), "make rows")?;
+        let pages = self.pages(manner, seed, ids);
+        Ok((0..ids.len()).into_par_iter().map(|row| pages.row(&drawn, row, &self.texts(start, row))).collect())
     }
 
-    /// Fills the missing cells of a batch with draws, `draws` times: the result has each row so many times, one after the
-    /// other.
-    pub fn impute_draws(&self, table: &Table, first: u64, draws: usize, seed: u64) -> Result<Imputed> {
-        if draws == 0 {
-            return Err(Error::config("draws", "0 is not a number of draws; give 1 or more"));
+    /// The open cells of a table that others of their row give.
+    pub(super) fn told(
+        &self,
+        settler: &Settler<'_>,
+        table: &Table,
+        is_open: impl Fn(usize, usize) -> bool + Sync,
+    ) -> Fills {
+        if !settler.has_ties() {
+            return Fills::new();
         }
-        let holes = self.holes(table)?;
-        let drawn: Vec<Fills> = (0..draws).map(|draw| holes.draw(self, first, seed, draw)).collect::<Result<_>>()?;
-        Ok(self.filled(table, &drawn, &holes))
+        let of_row = |row: usize| settler.told(|column| self.number(table, row, column), |column| is_open(row, column));
+        let told: Vec<_> = (0..table.n_rows()).into_par_iter().map(of_row).collect();
+        let each = told.into_iter().enumerate().flat_map(|(row, told)| told.into_iter().map(move |told| (row, told)));
+        each.map(|(row, told)| ((row, told.column), (told.text, told.probability))).collect()
     }
 
-    fn manner(&self) -> Result<&Manner> {
+    /// A table with other texts in some cells; a column that it does not have is added.
+    pub(super) fn with_cells(&self, table: &Table, cells: &Fills) -> Table {
+        let mut filled = table.clone();
+        let columns: std::collections::BTreeSet<usize> = cells.keys().map(|(_, column)| *column).collect();
+        for at in columns {
+            let column = &self.schema().columns[at];
+            let text = |row: usize| cells.get(&(row, at)).map(|(text, _)| text.as_str());
+            if let Some(own) = filled.columns.iter_mut().find(|own| own.name == column.name) {
+                own.values = repeated(&own.values, 1, &|row, _| text(row), |text| seconds(&column.kind, text));
+            } else {
+                let mut values = TextCells::default();
+                (0..table.n_rows()).for_each(|row| values.push(text(row).unwrap_or_default()));
+                filled.columns.push(Column { name: column.name.clone(), values: Values::Text(values) });
+            }
+        }
+        self.marked(&filled).into_owned()
+    }
+
+    /// The number in a cell; the seconds since 1970 of a date.
+    pub(super) fn number(&self, table: &Table, row: usize, column: usize) -> Option<f64> {
+        let column = &self.schema().columns[column];
+        number_in(&column.kind, &table.column(&column.name)?.values, row)
+    }
+
+    /// A text that means "no value" to this model.
+    fn missing_text(&self) -> String {
+        let texts = &self.schema().missing;
+        if texts.iter().any(String::is_empty) { String::new() } else { texts.first().cloned().unwrap_or_default() }
+    }
+
+    fn text(&self, table: &Table, row: usize, column: usize) -> Option<String> {
+        Some(table.column(&self.schema().columns[column].name)?.values.text(row)?.into_owned())
+    }
+
+    pub(super) fn manner(&self) -> Result<&Manner> {
         self.manner.as_ref().ok_or_else(|| {
             Error::fit(
                 "this model was fitted by an earlier version, which did not keep how cells are written",
@@ -143,35 +213,30 @@ impl Model {
         })
     }
 
-    fn drawn(&self, blanks: &Blanks<'_>) -> Result<Encoded> {
+    pub(super) fn drawn(&self, blanks: &Blanks<'_>, doing: &str) -> Result<Encoded> {
         if blanks.rows.n_rows() == 0 {
             return Ok(blanks.rows.clone());
         }
-        self.fitted.detector().draw(blanks).ok_or_else(|| self.cannot())
+        self.fitted.detector().draw(blanks).ok_or_else(|| self.cannot(doing))
     }
 
-    /// The error of a method that cannot fill cells.
-    fn cannot(&self) -> Error {
+    /// The error of a method that cannot do this.
+    pub(super) fn cannot(&self, doing: &str) -> Error {
         let method = self.method();
         let problem = match &method {
-            Method::Gnsm(_) => "method `gnsm` can fill cells only if it was fitted with `bins = true`".to_owned(),
-            method => format!("method `{}` cannot fill cells", method.name()),
+            Method::Gnsm(_) => format!("method `gnsm` can {doing} only if it was fitted with `bins = true`"),
+            method => format!("method `{}` cannot {doing}", method.name()),
         };
         Error::fit(problem, "fit a model with the default method, `cells`, or with `--method gnsm`")
     }
 
-    fn pages<'a>(&'a self, manner: &'a Manner, seed: u64, ids: &'a [u64]) -> Pages<'a> {
+    pub(super) fn pages<'a>(&'a self, manner: &'a Manner, seed: u64, ids: &'a [u64]) -> Pages<'a> {
         Pages { encoder: &self.encoder, manner, spans: self.reference.spans(), seed, ids }
     }
 
-    fn nothing(&self) -> Vec<Option<String>> {
-        vec![None; self.schema().columns.len()]
-    }
-
     /// The cells of a row that the model knows.
-    fn texts(&self, table: &Table, row: usize) -> Vec<Option<String>> {
-        let text = |name: &str| Some(table.column(name)?.values.text(row)?.into_owned());
-        self.schema().columns.iter().map(|column| text(&column.name)).collect()
+    pub(super) fn texts(&self, table: &Table, row: usize) -> Vec<Option<String>> {
+        (0..self.schema().columns.len()).map(|column| self.text(table, row, column)).collect()
     }
 
     fn blank_rows(&self, n_rows: usize) -> Encoded {
@@ -204,179 +269,30 @@ impl Model {
         if fits && !value.trim().is_empty() {
             return Ok(());
         }
-        Err(Error::schema(format!("column `{name}` never held `{value}`"), advice))
-    }
-
-    /// The missing cells of a table that can be filled.
-    fn holes<'a>(&self, table: &'a Table) -> Result<Holes<'a>> {
-        self.manner()?;
-        let table = self.marked(table);
-        let encoded = self.encoder.encode_everything(&table)?;
-        let mut missing = BTreeMap::new();
-        for (at, column) in self.schema().columns.iter().enumerate() {
-            let Some(cells) = table.column(&column.name) else { continue };
-            let can_fill = !unwritten(&column.kind) && !matches!(column.kind, Kind::Identifier { .. });
-            for row in (0..table.n_rows()).filter(|row| cells.values.text(*row).is_none()) {
-                missing.insert((row, at), can_fill);
-            }
-        }
-        let mut rows: Vec<usize> = missing.iter().filter(|(_, can)| **can).map(|((row, _), _)| *row).collect();
-        rows.dedup();
-        Ok(Holes { rows: encoded.select(&rows), sources: rows, missing, table })
-    }
-
-    /// The table with what belongs in its missing cells; each row once for each of `fills`.
-    fn filled(&self, table: &Table, fills: &[Fills], holes: &Holes<'_>) -> Imputed {
-        let mut imputed = Imputed {
-            table: table.clone(),
-            filled: BTreeMap::new(),
-            left: BTreeMap::new(),
-            probabilities: BTreeMap::new(),
-        };
-        imputed.table.lines = table.lines.iter().flat_map(|line| std::iter::repeat_n(*line, fills.len())).collect();
-        for part in &mut imputed.table.parts {
-            part.0 *= fills.len();
-        }
-        for (place, column) in table.columns.iter().enumerate() {
-            let at = self.schema().columns.iter().position(|known| known.name == column.name);
-            let text = |row: usize, draw: usize| Some(fills[draw].get(&(row, at?))?.0.as_str());
-            imputed.table.columns[place].values = repeated(&column.values, fills.len(), &text, |text| {
-                at.and_then(|at| seconds(&self.schema().columns[at].kind, text))
-            });
-        }
-        for &(row, at) in holes.missing.keys() {
-            let n_filled = fills.iter().filter(|fills| fills.contains_key(&(row, at))).count();
-            let name = &self.schema().columns[at].name;
-            for (counts, n) in [(&mut imputed.filled, n_filled), (&mut imputed.left, fills.len() - n_filled)] {
-                if n > 0 {
-                    *counts.entry(name.clone()).or_default() += n;
+        if value.is_empty() {
+            let may_miss = match &column.kind {
+                Kind::Categorical { missing, .. } | Kind::Numeric { missing, .. } | Kind::Date { missing, .. } => {
+                    *missing
                 }
+                Kind::Identifier { .. } | Kind::Text { .. } | Kind::Ignored => true,
+            };
+            if may_miss {
+                return Ok(());
             }
+            let problem = format!("column `{name}` was never missing, so it cannot be given empty");
+            return Err(Error::schema(problem, advice));
         }
-        imputed
+        Err(Error::schema(format!("column `{name}` never held `{value}`"), advice))
     }
 }
 
 /// The seconds of a date, in a column whose format has them.
-fn seconds(kind: &Kind, text: &str) -> Option<f64> {
+pub(super) fn seconds(kind: &Kind, text: &str) -> Option<f64> {
     if let Kind::Date { format, .. } = kind { format.parse(text).map(|moment| moment.local) } else { None }
 }
 
-/// The rows of a table that miss a cell.
-struct Holes<'a> {
-    table: std::borrow::Cow<'a, Table>,
-    /// The rows, encoded, and where they stand in the table.
-    rows: Encoded,
-    sources: Vec<usize>,
-    /// All missing cells, by row and column of the schema; whether they can be filled.
-    missing: BTreeMap<(usize, usize), bool>,
-}
-
-impl Holes<'_> {
-    fn is_hole(&self, row: usize, column: usize) -> bool {
-        self.missing.get(&(self.sources[row], column)) == Some(&true)
-    }
-
-    fn ids(&self, first: u64, draw: usize) -> Vec<u64> {
-        self.sources.iter().map(|row| (first + *row as u64) | ((draw as u64) << DRAW)).collect()
-    }
-
-    fn draw(&self, model: &Model, first: u64, seed: u64, draw: usize) -> Result<Fills> {
-        let (manner, plan, ids) = (model.manner()?, Plan::new(&model.encoder), self.ids(first, draw));
-        let blanked = plan.blank(&model.encoder, &self.rows, |row, column| !self.is_hole(row, column));
-        let drawn = model.drawn(&plan.blanks(&blanked, &manner.ladders, false, (seed, &ids)))?;
-        Ok(self.written(model, &model.pages(manner, seed, &ids), &drawn, |_, _| Some(f64::NAN)))
-    }
-
-    fn guess(&self, model: &Model, first: u64) -> Result<Fills> {
-        let (manner, plan, ids) = (model.manner()?, Plan::new(&model.encoder), self.ids(first, 0));
-        if self.sources.is_empty() {
-            return Ok(Fills::new());
-        }
-        let blanked = plan.blank(&model.encoder, &self.rows, |row, column| !self.is_hole(row, column));
-        let blanks = plan.blanks(&blanked, &manner.ladders, false, (0, &ids));
-        let guesses = model.fitted.detector().guess(&blanks).ok_or_else(|| model.cannot())?;
-        let (features, pages) = (model.encoder.features(), model.pages(manner, 0, &ids));
-        let n_numbers = model.encoder.layout().n_numbers();
-        let of_number: Vec<&Feature> = features.iter().filter(|feature| feature.number.is_some()).collect();
-        let mut fills = Fills::new();
-        let (mut codes, mut numbers) = (BTreeMap::new(), BTreeMap::new());
-        let mut probabilities: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-        for (row, cell, guess) in guesses {
-            let feature = cell.checked_sub(n_numbers).map_or_else(|| of_number[cell], |group| &features[group]);
-            match guess {
-                Guess::Number(value, p) => {
-                    if feature.aspect == Aspect::Number {
-                        fills
-                            .insert((self.sources[row], feature.column), (pages.number_text(feature.column, value), p));
-                    }
-                    numbers.insert((row, cell), feature.scale.map_or(f32::NAN, |scale| scale.scaled(value)));
-                    if let Some(column) = self.told_by(row, feature) {
-                        probabilities.insert((row, column), p);
-                    }
-                }
-                Guess::Code(code, p) => {
-                    codes.insert((row, feature.group), code);
-                    if feature.aspect == Aspect::Value {
-                        probabilities.insert((row, feature.column), p);
-                    }
-                }
-            }
-        }
-        let guessed = with(&blanked.rows, &codes, &numbers);
-        // A date that nothing but its weekday and the like is known of has no likeliest value: it is not written.
-        let others = self.written(model, &pages, &guessed, |row, column| probabilities.get(&(row, column)).copied());
-        for (place, fill) in others {
-            fills.entry(place).or_insert(fill);
-        }
-        Ok(fills)
-    }
-
-    /// The hole that a number fills: its own, or that of the one of two dates that is missing.
-    fn told_by(&self, row: usize, feature: &Feature) -> Option<usize> {
-        let Aspect::After(from) = feature.aspect else { return Some(feature.column) };
-        match (self.is_hole(row, feature.column), self.is_hole(row, from)) {
-            (true, false) => Some(feature.column),
-            (false, true) => Some(from),
-            _ => None,
-        }
-    }
-
-    /// The texts of all holes that have a probability.
-    fn written(
-        &self,
-        model: &Model,
-        pages: &Pages<'_>,
-        rows: &Encoded,
-        probability: impl Fn(usize, usize) -> Option<f64>,
-    ) -> Fills {
-        let mut fills = Fills::new();
-        for (row, source) in self.sources.iter().enumerate() {
-            let texts = pages.row(rows, row, &model.texts(&self.table, *source));
-            for (column, text) in texts.into_iter().enumerate().filter(|(column, _)| self.is_hole(row, *column)) {
-                if let (Some(text), Some(p)) = (text, probability(row, column)) {
-                    fills.insert((*source, column), (text, p));
-                }
-            }
-        }
-        fills
-    }
-}
-
-/// Rows with other codes and numbers in some places.
-fn with(rows: &Encoded, codes: &BTreeMap<(usize, usize), u32>, numbers: &BTreeMap<(usize, usize), f32>) -> Encoded {
-    let (mut all_codes, mut all_numbers) = (Vec::new(), Vec::new());
-    for row in 0..rows.n_rows() {
-        let code = |(group, code): (usize, &u32)| codes.get(&(row, group)).copied().unwrap_or(*code);
-        all_codes.extend(rows.codes(row).iter().enumerate().map(code));
-        let number = |(number, z): (usize, &f32)| numbers.get(&(row, number)).copied().unwrap_or(*z);
-        all_numbers.extend(rows.numbers(row).iter().enumerate().map(number));
-    }
-    Encoded::new(rows.n_rows(), all_codes, all_numbers)
-}
-
 /// Each cell `n` times, with a text instead of it where there is one.
-fn repeated<'t>(
+pub(super) fn repeated<'t>(
     values: &Values,
     n: usize,
     text: &dyn Fn(usize, usize) -> Option<&'t str>,

@@ -4,6 +4,7 @@ mod builder;
 mod drift;
 pub mod file;
 mod generate;
+mod impute;
 mod intake;
 mod own;
 
@@ -21,7 +22,7 @@ use crate::table::Table;
 use crate::train::{CurvePoint, Ending, FEWEST_ROWS, FitReport, Run, Watcher, deal};
 
 pub use builder::ModelBuilder;
-pub use generate::Imputed;
+pub use impute::Imputed;
 pub use intake::{Room, RowsToLearn};
 use own::{Halves, left_out_scores};
 

@@ -116,6 +116,27 @@ fn product(rounding: Vec<f64>) -> Relation {
 }
 
 #[test]
+fn each_number_is_told_by_the_others() {
+    let with = |by: RelationKind, factor: f64| Relation { by, factor, ..product(vec![]) };
+    for (relation, numbers) in [
+        (product(vec![]), vec![12.0, 3.0, 4.0]),
+        (with(RelationKind::Sum, 0.0), vec![9.0, 2.0, 3.0, 4.0]),
+        (with(RelationKind::Percent, 0.0), vec![38.0, 200.0, 19.0]),
+        (with(RelationKind::Quotient, 0.0), vec![0.25, 2.0, 8.0]),
+        (with(RelationKind::Multiple, 12.0), vec![120.0, 10.0]),
+        (with(RelationKind::Elapsed, 1.0 / DAY), vec![3.0, 10.0 * DAY, 13.0 * DAY]),
+    ] {
+        for at in 0..numbers.len() {
+            let mut open = numbers.clone();
+            open[at] = f64::NAN;
+            let solved = relation.solved(at, &open).expect("a number");
+            assert!((solved - numbers[at]).abs() < 1e-9 * numbers[at].abs(), "{:?} {at}: {solved}", relation.by);
+        }
+    }
+    assert_eq!(product(vec![]).solved(1, &[12.0, 0.0, 0.0]), None);
+}
+
+#[test]
 fn what_was_rounded_leaves_the_result_open() {
     let exact = product(vec![]);
     assert!(exact.holds(41.0, &[4.0, 10.2]) && !exact.holds(42.0, &[4.0, 10.2]));

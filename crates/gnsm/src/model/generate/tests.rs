@@ -151,17 +151,19 @@ fn what_cannot_be_given_is_said() {
         "column `country` never held `Atlantis`; its values are `Chad`, `Japan`, `Spain`"
     );
     assert_eq!(problem("amount", "many"), "column `amount` never held `many`; give a number");
-    assert!(problem("country", "").starts_with("column `country` never held ``"));
+    assert!(problem("country", "").starts_with("column `country` was never missing, so it cannot be given empty"));
     let twice = model.given([("country", "Chad"), ("country", "Chad")]).expect_err("refused").to_string();
     assert_eq!(twice, "column `country` is given twice; give it once");
     let knn = Model::builder().method("knn").fit(&real).expect("a model");
-    for problem in [
-        knn.sample(0..3, 0, None).map(drop),
-        knn.impute(&table("country,currency,amount,colour,note\n,EUR,1,red,\n"), 0).map(drop),
+    for (doing, problem) in [
+        ("make rows", knn.sample(0..3, 0, None).map(drop)),
+        ("fill cells", knn.impute(&table("country,currency,amount,colour,note\n,EUR,1,red,\n"), 0).map(drop)),
     ] {
         assert_eq!(
             problem.expect_err("refused").to_string(),
-            "method `knn` cannot fill cells; fit a model with the default method, `cells`, or with `--method gnsm`"
+            format!(
+                "method `knn` cannot {doing}; fit a model with the default method, `cells`, or with `--method gnsm`"
+            )
         );
     }
 }
@@ -310,4 +312,101 @@ fn dates_of_one_row_go_together() -> Result<()> {
         assert!((19_600.0..19_900.0).contains(&(admitted[row] / 86_400.0)), "{}", admitted[row]);
     }
     Ok(())
+}
+
+/// Stays in a hotel: nights tell one date from the other, nights and rate the total, and total and tip what is paid. Every tenth
+/// tip is missing. A tip has no decimals, and the channel goes with the nights.
+fn stays(n_rows: usize) -> Table {
+    let mut draw = draws();
+    let mut text = String::from("key,arrival,departure,nights,channel,rate,total,tip,paid\n");
+    for row in 0..n_rows {
+        let (first, nights) = (19_400 + draw(600) as i64, 1 + draw(14) as i64);
+        let day = |days: i64| crate::table::TimeKind::Date.text(86_400.0 * days as f64);
+        let cents = 6000 + draw(9000) as i64;
+        let tip = if draw(10) == 0 { None } else { Some(draw(40) as i64) };
+        let total = nights * cents;
+        text += &format!("K-{},{},{},{nights},", 1000 + row, day(first), day(first + nights));
+        text += if nights > 9 { "Agency" } else { ["Web", "Phone"][draw(2) as usize] };
+        text += &format!(",${}.{:02},\"${}.{:02}\",", cents / 100, cents % 100, total / 100, total % 100);
+        match tip {
+            Some(tip) => text += &format!("{tip},{}.{:02}\n", total / 100 + tip, total % 100),
+            None => text += ",\n",
+        }
+    }
+    table(&text)
+}
+
+/// The cents of an amount of money.
+fn cents(text: &str) -> i64 {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().expect(text)
+}
+
+/// The days since 1970 of a date.
+fn days(text: &str) -> i64 {
+    let moment = crate::columns::DateFormat::YearFirst.parse(text).expect(text);
+    (moment.local / 86_400.0) as i64
+}
+
+#[test]
+fn made_rows_keep_the_relations_of_the_table() {
+    let real = stays(900);
+    let model = Model::fit(&real).expect("a model");
+    let given = model.given([("nights", "3"), ("arrival", "2024-02-27")]).expect("known");
+    for given in [None, Some(&given)] {
+        let made = model.sample(0..200, 5, given).expect("rows");
+        let [arrival, departure, nights, rate, total] =
+            ["arrival", "departure", "nights", "rate", "total"].map(|name| cells(&made, name));
+        for row in 0..200 {
+            let n: i64 = nights[row].parse().expect("a number");
+            assert_eq!(days(&departure[row]) - days(&arrival[row]), n);
+            assert_eq!(cents(&total[row]), n * cents(&rate[row]));
+            assert!(total[row].starts_with('$') && given.is_none_or(|_| departure[row] == "2024-03-01"));
+        }
+    }
+    let made = model.sample(0..1000, 5, None).expect("rows");
+    let [channel, tip] = ["channel", "tip"].map(|name| cells(&made, name));
+    // 5 in 14 stays have more than nine nights.
+    let agency = channel.iter().filter(|channel| *channel == "Agency").count();
+    assert!((305..=410).contains(&agency), "{agency} of 1000, not 357");
+    let missing = tip.iter().filter(|tip| tip.is_empty()).count();
+    assert!((60..=150).contains(&missing), "{missing} of 1000, not 100");
+    // The same rows in pieces.
+    let [first, second] = [0..37, 37..90].map(|rows| cells(&model.sample(rows, 5, None).expect("rows"), "total"));
+    assert_eq!([first, second].concat(), cells(&made, "total")[..90]);
+    let missing_tips = model.given([("tip", "")]).expect("tips were missing");
+    let made = model.sample(0..20, 1, Some(&missing_tips)).expect("rows");
+    assert!(cells(&made, "tip").iter().all(String::is_empty));
+}
+
+#[test]
+fn what_a_relation_gives_is_filled_in_wherever_the_hole_is() {
+    let model = Model::fit(&stays(900)).expect("a model");
+    let whole = ["2024-02-27", "2024-03-01", "3", "Web", "$70.10", "$210.30"];
+    let mut text = String::from("arrival,departure,nights,channel,rate,total,tip,paid\n");
+    let holes = [0, 1, 2, 4, 5];
+    for hole in holes {
+        let cells: Vec<&str> = (0..6).map(|at| if at == hole { "" } else { whole[at] }).collect();
+        text += &format!("{},5,215.30\n", cells.join(","));
+    }
+    // Two holes, one told by the other: three nights, then the total.
+    text += "2024-02-27,2024-03-01,,Web,$70.10,,5,\n";
+    let holed = table(&text);
+    model.check_to_fill(&holed).expect("keys may be left out");
+    assert!(model.check(&holed).is_err());
+    let filled = model.impute(&holed, 0).expect("filled");
+    for (row, hole) in holes.into_iter().enumerate() {
+        let name = ["arrival", "departure", "nights", "channel", "rate", "total"][hole];
+        assert_eq!(cells(&filled.table, name)[row], whole[hole], "{name}");
+        let probability = filled.probabilities[name][row];
+        assert!(probability > 0.97 && probability <= 1.0, "{name}: {probability}");
+    }
+    assert_eq!(
+        (cells(&filled.table, "nights")[5].as_str(), cells(&filled.table, "total")[5].as_str()),
+        ("3", "$210.30")
+    );
+    assert_eq!(filled.filled["total"], 2);
+    assert!(filled.left.is_empty(), "{:?}", filled.left);
+    let drawn = model.impute_draws(&holed, 0, 2, 3).expect("filled");
+    assert_eq!(cells(&drawn.table, "departure")[2..4], ["2024-03-01", "2024-03-01"]);
 }
