@@ -74,7 +74,7 @@ impl Column {
     }
 
     /// Of a group that can miss its value the choice whether it does: rows with a value, and rows without.
-    pub fn presence(&self) -> Option<Self> {
+    pub(super) fn presence(&self) -> Option<Self> {
         let counts = vec![self.n as u32, self.n_missing];
         self.missing.map(|_| Self { members: vec![1.0; 2], ..Self::bare(counts) }.with_prior())
     }
