@@ -6,6 +6,9 @@ use super::date_pattern::{self, DAY};
 use super::manner::{Manner, Style};
 use crate::columns::{Aspect, Encoder, Kind, Moment, number_of_text, parse_number};
 
+/// Seconds from 1970 to the furthest date that is written, thousands of years.
+const FURTHEST: f64 = 1e11;
+
 /// How a number becomes one that its column can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -81,6 +84,9 @@ impl<'a> Places<'a> {
             (Kind::Date { times, .. }, Style::Date(pattern)) if times.is_empty() => {
                 let step = date_pattern::step(pattern);
                 let local = (value / step).round() * step;
+                if local.abs() > FURTHEST {
+                    return None;
+                }
                 let moment = Moment { local, ahead: 0.0, has_time: step < DAY };
                 (date_pattern::write(pattern, &moment), local)
             }
