@@ -365,7 +365,7 @@ fn made_rows_keep_the_relations_of_the_table() {
             broken[1] += usize::from(cents(&total[row]) != n * cents(&rate[row]));
             assert!(total[row].starts_with('$') && given.is_none_or(|_| departure[row] == "2024-03-01"));
         }
-        assert!(broken.iter().all(|rows| *rows <= 2), "{broken:?} of 200");
+        assert!(broken.iter().all(|rows| *rows <= 4), "{broken:?} of 200");
     }
     let made = model.sample(0..1000, 5, None).expect("rows");
     let [channel, tip] = ["channel", "tip"].map(|name| cells(&made, name));
