@@ -96,7 +96,7 @@ fn note_strangers(model: &Model, like: &Table, console: Console) {
             continue;
         }
         let cells = (0..like.n_rows()).filter_map(|row| column.values.text(row));
-        let distinct: std::collections::BTreeSet<String> = cells.map(|text| text.into_owned()).collect();
+        let distinct: std::collections::BTreeSet<String> = cells.map(std::borrow::Cow::into_owned).collect();
         let strange: Vec<String> =
             distinct.into_iter().filter(|text| model.given([(&column.name, text)]).is_err()).collect();
         if !strange.is_empty() {

@@ -72,7 +72,7 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
         by_values,
         tails,
         row_tails,
-        balance: Default::default(),
+        balance: std::sync::OnceLock::new(),
     };
     (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
     Ok(cells)

@@ -123,7 +123,7 @@ impl Store for Cells {
             by_values,
             tails,
             row_tails,
-            balance: Default::default(),
+            balance: std::sync::OnceLock::new(),
         })
     }
 }

@@ -437,7 +437,7 @@ fn degenerate_tables_are_no_trouble() -> Result<()> {
 fn a_value_is_odd_where_it_should_be_missing() -> Result<()> {
     let n_rows = 600;
     let row = |i: u32| {
-        let is_planned = i % 3 == 0;
+        let is_planned = i.is_multiple_of(3);
         [u32::from(is_planned), if is_planned && i != 300 { 3 } else { i * 7 % 11 % 3 }, i % 5]
     };
     let rows = Encoded::new(n_rows as usize, (0..n_rows).flat_map(row).collect(), Vec::new());

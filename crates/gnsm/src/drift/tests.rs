@@ -109,7 +109,7 @@ fn new_values_that_come_up_while_time_goes_on_are_set_aside() -> Result<()> {
 #[test]
 fn what_more_rows_miss_while_time_goes_on_is_set_aside() -> Result<()> {
     let unpaid = |row: usize, cells: &mut [String; 5]| {
-        if row % 5 == 0 {
+        if row.is_multiple_of(5) {
             cells[4].clear();
         }
     };
