@@ -30,7 +30,9 @@
 //! - a missing value, where a value has the probability q > m: q·max(−ln m, −ln(1 − q));
 //! - a missing value, where none is as likely as that it is missing, with m: (1 − m)·v·min(−ln(1 − v), ln(v/u)), where v is
 //!   the likeliest value's probability if there is one at all, and u the same without the rest of the row. So it is odd
-//!   where the rest of the row tells what should stand there, and not where it tells that nothing does;
+//!   where the rest of the row tells what should stand there, and not where it tells that nothing does. In both, m is the
+//!   mean of what the rest of the row tells and of the share that is missing in the column: a source that never tells the
+//!   time of a flight should tell it all the same;
 //! - a number: 0 within its range, the middle nine tenths; beyond it −ln of the probability of a number as far out.
 //!
 //! Mistakes come together: who copies a wrong departure copies the wrong arrival with it, and each explains the other. So
@@ -375,7 +377,10 @@ impl<'a> View<'a> {
         let values = self.scratch.mixed.iter().zip(&column.members).map(|(p, members)| p / members);
         let (slot, present) =
             values.enumerate().fold((0, 0.0), |best, (slot, p)| if p > best.1 { (slot, p) } else { best });
-        let (present, missing) = (f64::from(present), given.missing);
+        let (present, mut missing) = (f64::from(present), given.missing);
+        if given.slot == MISSING {
+            missing = f64::midpoint(missing, column.missing_share(self.membership.counted.then_some(true)));
+        }
         let value = (1.0 - missing) * present;
         if given.slot == MISSING {
             let sure = |p: f64| -(1.0 - p).max(LEAST_DOUBT).ln();
