@@ -377,10 +377,12 @@ impl<'a> View<'a> {
         let values = self.scratch.mixed.iter().zip(&column.members).map(|(p, members)| p / members);
         let (slot, present) =
             values.enumerate().fold((0, 0.0), |best, (slot, p)| if p > best.1 { (slot, p) } else { best });
-        let (present, mut missing) = (f64::from(present), given.missing);
-        if given.slot == MISSING {
-            missing = f64::midpoint(missing, column.missing_share(self.membership.counted.then_some(true)));
-        }
+        let present = f64::from(present);
+        let missing = if given.slot == MISSING {
+            f64::midpoint(given.missing, column.missing_share(self.membership.counted.then_some(true)))
+        } else {
+            given.missing
+        };
         let value = (1.0 - missing) * present;
         if given.slot == MISSING {
             let sure = |p: f64| -(1.0 - p).max(LEAST_DOUBT).ln();

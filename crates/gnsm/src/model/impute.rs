@@ -35,10 +35,10 @@ pub struct Imputed {
 impl Model {
     /// Fills the missing cells of a batch with their most probable values; `first` is the number of its first row.
     ///
-    /// A number or a date that others of its row give becomes what they give; its probability is the share of training rows in
-    /// which that was right. Any other number becomes the mean of what is expected, or the one value that is more likely than all
-    /// others together. Other dates are filled only if they are compared with another date of the row, or scored themselves. Free text, keys and columns that are
-    /// not used stay as they are. A cell that is there is never changed.
+    /// A number or a date that others of its row give becomes what they give; its probability is the share of training rows
+    /// in which that was right. Any other number becomes the mean of what is expected, or the one value that is more likely
+    /// than all others together. Other dates are filled only if they are compared with another date of the row, or scored
+    /// themselves. Free text, keys and columns that are not used stay as they are. A cell that is there is never changed.
     pub fn impute(&self, table: &Table, first: u64) -> Result<Imputed> {
         let holes = self.holes(table)?;
         let guessed = holes.guess(self, first)?;
