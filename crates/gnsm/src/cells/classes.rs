@@ -164,10 +164,11 @@ impl Classes {
         );
         for (cell, slot) in slots.iter().enumerate() {
             let Some(place) = self.place(cell, *slot) else { continue };
-            let alone = match own(cell) {
-                Some(left) if left.slot == *slot as usize => left.own as f32,
-                Some(left) => left.new as f32,
-                None => self.alone[place],
+            // Where the row's value becomes new, the row is no part of what is counted there.
+            let (place, alone, own) = match own(cell) {
+                Some(left) if left.slot == *slot as usize => (place, left.own as f32, 1.0),
+                Some(left) => (self.starts[cell] + left.slot, left.new as f32, 0.0),
+                None => (place, self.alone[place], 1.0),
             };
             let alone = alone.max(LEAST);
             let (counts, present) = (&self.counts[place * n..][..n], &self.present[cell * n..][..n]);
@@ -176,7 +177,7 @@ impl Classes {
                 || {
                     let known = counts.iter().zip(present).zip(within.iter());
                     for (joint, ((count, present), within)) in joint.iter_mut().zip(known) {
-                        let count = (count - within).max(0.0) + alone;
+                        let count = (count - own * within).max(0.0) + alone;
                         *joint += ln(count / (present - within).max(1.0)).min(0.0);
                     }
                 },

@@ -5,8 +5,13 @@
 //!
 //! P(new) = (n₁ + ½)/(n + 1), P(v) = (1 − P(new))·n(v)/n, and for bins P(b) = (n(b) + ½)/(n + K/2).
 //!
-//! With a row left out, a category that occurs once becomes new. Missing is not a value: a group that can miss its
-//! value counts present cells only, and how often it is missing apart. Where the only other value is "present", missing
+//! With a row left out, a category that occurs once becomes new. Where categories that occur once share a place, a new one is
+//! one more of these: P(new) is then that of the place, and n₁ = 0 in the formula. Missing is not a value: a group that can miss its
+//! value counts present cells only, and how often it is missing apart. A key that repeats does so in two rows at least.
+//! With one of two left out no key repeats, and then it may be that none ever does. A column of keys that repeat now and
+//! then, at a rate with Jeffreys' prior, has no repeat in n rows with a probability of about 1/√(πn). Beside it stands, as
+//! likely before, a column in which none ever does. So P(repeat) = ½/n · 1/(1 + √(πn)).
+//! Where the only other value is "present", missing
 //! is a category like any other, and the group says nothing about other cells.
 
 use super::bins::{Bins, tame};
@@ -16,6 +21,8 @@ use crate::columns::{ABSENT, Layout};
 pub(super) const MISSING: u16 = u16::MAX;
 /// Nothing is asked about the cell.
 pub(super) const NOTHING: u16 = u16::MAX - 1;
+/// Rows that repeat where one key does, at the most.
+const OF_ONE_KEY: f64 = 3.0;
 /// Slots that a column may have.
 pub(super) const MOST_SLOTS: usize = 60_000;
 
@@ -34,6 +41,10 @@ pub(super) struct Column {
     pub speaks: bool,
     /// How many categories share each slot.
     pub members: Vec<f32>,
+    /// The place of categories that occur once, if several share it: what is new counts as one of them.
+    once: Option<u32>,
+    /// The slot of a key that repeats.
+    repeat: Option<usize>,
     /// The probabilities of the slots, with that of a new category last.
     pub prior: Vec<f32>,
     /// Rows with a value.
@@ -49,7 +60,7 @@ pub(super) struct LeftOut {
     pub slot: usize,
     /// The probability of the slot it was in.
     pub own: f64,
-    /// The probability of a new category.
+    /// The probability of the slot of what is new.
     pub new: f64,
     /// What the probabilities of all other slots are to be multiplied with.
     pub others: f64,
@@ -68,9 +79,14 @@ impl Column {
         let declared = layout.missing(group).filter(|code| (*code as usize) < counts.len());
         let missing = declared.filter(|_| counts.len() > 2);
         let n_missing = missing.map_or(0, |code| std::mem::take(&mut counts[code as usize]));
-        let members = layout.group(group).map(|place| layout.members(place).max(1) as f32).collect();
+        let members: Vec<f32> = layout.group(group).map(|place| layout.members(place).max(1) as f32).collect();
         let speaks = declared.is_none() || missing.is_some();
-        Self { n_missing, missing, members, speaks, ..Self::bare(counts) }.with_prior()
+        let of_each = |place: &usize| (2.0..=members[*place]).contains(&(counts[*place] as f32));
+        let once = (0..counts.len()).rfind(of_each).map(|place| place as u32);
+        let bare = Self::bare(counts);
+        let n_once = if once.is_some() { 0.0 } else { bare.n_once };
+        let repeat = layout.group(group).position(|place| layout.is_repeat(place));
+        Self { n_missing, missing, members, once, repeat, speaks, n_once, ..bare }.with_prior()
     }
 
     /// Of a group that can miss its value the choice whether it does: rows with a value, and rows without.
@@ -83,7 +99,8 @@ impl Column {
         let n = counts.iter().map(|count| f64::from(*count)).sum();
         let n_once = counts.iter().filter(|count| **count == 1).count() as f64;
         let (members, prior) = (Vec::new(), Vec::new());
-        Self { bins: None, counts, n_missing: 0, missing: None, speaks: true, members, prior, n, n_once }
+        let (missing, once, repeat) = (None, None, None);
+        Self { bins: None, counts, n_missing: 0, missing, speaks: true, members, once, repeat, prior, n, n_once }
     }
 
     fn with_prior(mut self) -> Self {
@@ -116,12 +133,27 @@ impl Column {
 
     /// The slot of a category.
     pub fn slot_of_code(&self, code: u32) -> u16 {
-        match self.counts.get(code as usize) {
-            _ if self.missing == Some(code) => MISSING,
-            _ if code == ABSENT => NOTHING,
-            Some(count) if *count > 0 => code as u16,
+        match self.known(code) {
+            code if self.missing == Some(code) => MISSING,
+            ABSENT => NOTHING,
+            code if self.has(code) => code as u16,
             _ => self.n_slots() as u16,
         }
+    }
+
+    /// The category that a category counts as: one that was never seen may be one more of those that occur once.
+    pub fn known(&self, code: u32) -> u32 {
+        let is_new = self.missing != Some(code) && code != ABSENT && !self.has(code);
+        self.once.filter(|_| is_new).unwrap_or(code)
+    }
+
+    fn has(&self, code: u32) -> bool {
+        self.counts.get(code as usize).is_some_and(|count| *count > 0)
+    }
+
+    /// The slot of what is new.
+    pub fn slot_of_new(&self) -> usize {
+        self.once.map_or(self.n_slots(), |place| place as usize)
     }
 
     /// The slot of a number; nothing is said of one that is missing, or that was never there.
@@ -148,12 +180,20 @@ impl Column {
             let own = (count - 0.5) / (left + half);
             return LeftOut { slot, own, new: 0.0, others: (self.n + half) / (left + half) };
         }
-        let n_once = self.n_once - f64::from(u8::from(count == 1.0)) + f64::from(u8::from(count == 2.0));
+        let change = f64::from(u8::from(count == 2.0)) - f64::from(u8::from(count == 1.0));
+        let n_once = if self.once.is_some() { 0.0 } else { self.n_once + change };
         let new = share_of_new(n_once, left);
         let share = if left > 0.0 { (1.0 - new) / left } else { 0.0 };
         let before = (1.0 - share_of_new(self.n_once, self.n)) / self.n;
-        let slot = if count <= 1.0 { self.n_slots() } else { slot };
-        LeftOut { slot, own: share * (count - 1.0).max(0.0), new, others: share / before }
+        let left_slot = if count <= 1.0 { self.slot_of_new() } else { slot };
+        let of_new =
+            |place: u32| share * (f64::from(self.counts[place as usize]) - f64::from(u8::from(place as usize == slot)));
+        let (own, new) = (share * (count - 1.0).max(0.0), self.once.map_or(new, of_new));
+        if self.repeat == Some(slot) && count <= OF_ONE_KEY && left > 0.0 {
+            let own = 0.5 / left / (1.0 + (std::f64::consts::PI * left).sqrt());
+            return LeftOut { slot, own, new, others: share / before };
+        }
+        LeftOut { slot: left_slot, own, new, others: share / before }
     }
 }
 

@@ -46,14 +46,15 @@ use super::column::{LeftOut, MISSING, NOTHING};
 use super::neighbours::Search;
 use super::pool::Scratch;
 use super::sample::Membership;
-use super::tail::Tail;
+use super::tail::{FIGURES, Tail, Tails};
 
 /// Kinds of evidence.
-pub(super) const KINDS: usize = 4;
+pub(super) const KINDS: usize = 5;
 const GIVEN_THE_REST: usize = 0;
 const NEAR: usize = 1;
 const LOCAL: usize = 2;
 const ALONE: usize = 3;
+const BEYOND_USUAL: usize = 4;
 
 /// The smallest probability.
 const LEAST: f64 = 1e-30;
@@ -73,6 +74,8 @@ const ODD_ALLOWS: f64 = 4.0;
 const LARGEST_COUNTS: f64 = 4.0;
 /// By how much a score grows, at the most, while the share of usual rows that have as much falls by e.
 pub(super) const TAIL_STEP: f64 = 1.0 + LARGEST_COUNTS;
+/// The score that one usual row in forty has, where a score is nats still: ln 40.
+pub(super) const TAIL_FROM: f64 = 3.688_879_454_113_936;
 /// How much the two kinds of neighbours count in the largest cell.
 const NEIGHBOURS_COUNT: f64 = 0.25;
 /// How much a cell is to blame that is odd only without the column that speaks loudest for it.
@@ -91,26 +94,39 @@ pub(super) struct Evidence {
     pub values: f64,
 }
 
-/// Figures of a row.
-pub(super) const FIGURES: usize = 5;
+/// Which of a row's figures is that of its largest cell.
+pub(super) const LARGEST: usize = 1;
+
+/// What a row comes to.
+pub(super) struct Figures {
+    /// Its sum, its largest cell, its distance, the whole row, and its values.
+    pub all: [f64; FIGURES],
+    /// The cell that is the largest.
+    pub largest: usize,
+}
 
 /// The figures of a row: sum, largest, distance, whole and values.
-pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> [f64; FIGURES] {
+pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> Figures {
     let Evidence { kinds, odd, whole, values } = evidence;
-    let (mut sum, mut largest, mut distance) = (0.0, 0.0f64, 0.0);
-    for ((evidence, tails), odd) in kinds.chunks_exact(KINDS).zip(tails.chunks_exact(KINDS)).zip(odd) {
+    let (mut sum, mut largest, mut distance) = (0.0, (0.0f64, 0), 0.0);
+    let cells = kinds.chunks_exact(KINDS).zip(tails.chunks_exact(KINDS)).zip(odd);
+    for (cell, ((evidence, tails), odd)) in cells.enumerate() {
         let mut nats = [0.0; KINDS];
         for ((nats, evidence), tail) in nats.iter_mut().zip(evidence).zip(tails) {
             *nats = tail.nats(f64::from(*evidence), calibrated);
         }
         nats[GIVEN_THE_REST] = nats[GIVEN_THE_REST].min(ONE_IN_TWENTY + ODD_ALLOWS * odd);
-        sum += nats.iter().map(|nats| (nats / SOFT).exp_m1()).sum::<f64>();
+        let odd_most = ONE_IN_TWENTY + ODD_ALLOWS * odd;
+        let given =
+            if evidence[BEYOND_USUAL].is_nan() { nats[GIVEN_THE_REST] } else { nats[BEYOND_USUAL].min(odd_most) };
+        sum += nats[..BEYOND_USUAL].iter().map(|nats| (nats / SOFT).exp_m1()).sum::<f64>();
         distance += if evidence[NEAR].is_nan() { 0.0 } else { f64::from(evidence[NEAR]) };
         if *odd > 0.0 {
-            largest = largest.max(odd + nats[GIVEN_THE_REST] + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]));
+            let own = odd + given + NEIGHBOURS_COUNT * (nats[NEAR] + nats[LOCAL]);
+            largest = if own > largest.0 { (own, cell) } else { largest };
         }
     }
-    [SOFT * sum.ln_1p(), largest, distance, *whole, *values]
+    Figures { all: [SOFT * sum.ln_1p(), largest.0, distance, *whole, *values], largest: largest.1 }
 }
 
 /// A row, and room for all that is computed of it.
@@ -122,6 +138,8 @@ pub(super) struct View<'a> {
     numbers: Vec<f32>,
     membership: Membership,
     evidence: Evidence,
+    /// [groups]: the categories that those of the row count as.
+    known: Vec<u32>,
     /// [cells].
     differences: Vec<f64>,
     search: Search,
@@ -159,6 +177,7 @@ impl<'a> View<'a> {
                 odd: vec![0.0; n_cells],
                 ..Evidence::default()
             },
+            known: Vec::new(),
             differences: vec![0.0; n_cells],
             search: Search::default(),
             classes: ClassScratch::default(),
@@ -192,9 +211,12 @@ impl<'a> View<'a> {
     pub fn look(&mut self, codes: &[u32], numbers: &[f32], membership: Membership) {
         self.show(codes, numbers, membership);
         let Cells { references, columns, .. } = self.cells;
-        let hash = membership.references.then(|| super::sample::hash_row(codes, numbers));
-        let nearest = references.nearest(columns, codes, numbers, hash, &mut self.search);
-        let scale = references.differences(columns, codes, numbers, &nearest, &mut self.differences);
+        let mut known = std::mem::take(&mut self.known);
+        known.clear();
+        known.extend(columns[numbers.len()..].iter().zip(codes).map(|(column, code)| column.known(*code)));
+        let nearest = references.nearest(columns, &known, numbers, membership.references, &mut self.search);
+        let scale = references.differences(columns, &known, numbers, &nearest, &mut self.differences);
+        self.known = known;
         self.evidence.kinds.fill(f32::NAN);
         self.evidence.odd.fill(0.0);
         self.blame.fill(0.0);
@@ -207,7 +229,28 @@ impl<'a> View<'a> {
             evidence[GIVEN_THE_REST] = self.surprise(cell, given, &self.scratch.mixed, given.missing);
             evidence[NEAR] = self.differences[cell];
             evidence[LOCAL] = self.differences[cell] / scale;
-            if column.bins.is_none() {
+            if let Some(bins) = &column.bins {
+                let expected: f64 = self
+                    .scratch
+                    .mixed
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, p)| **p > 0.0)
+                    .map(|(bin, p)| f64::from(*p) * (bins.ln_width(bin) - f64::from(p.ln())))
+                    .sum();
+                evidence[BEYOND_USUAL] = evidence[GIVEN_THE_REST] - expected;
+            } else {
+                if self.slots[cell] != MISSING {
+                    let expected: f64 = self
+                        .scratch
+                        .mixed
+                        .iter()
+                        .zip(&column.members)
+                        .filter(|(p, _)| **p > 0.0)
+                        .map(|(p, members)| f64::from(*p) * f64::from(members.ln() - p.ln()))
+                        .sum();
+                    evidence[BEYOND_USUAL] = evidence[GIVEN_THE_REST] - expected;
+                }
                 let own = membership.counted.then_some(self.slots[cell] == MISSING);
                 let missing = column.missing.map_or(0.0, |_| column.missing_share(own));
                 evidence[ALONE] = self.surprise(cell, given, &self.scratch.prior, missing);
@@ -235,9 +278,10 @@ impl<'a> View<'a> {
 
     /// The score of the row that was looked at.
     pub fn score(&self) -> f64 {
-        let figures = figures(&self.evidence, &self.cells.tails, self.membership.calibrated);
+        let Tails { of_cells, of_rows } = self.cells.tails();
+        let figures = figures(&self.evidence, of_cells, self.membership.calibrated);
         let [sum, largest, distance, whole, values] =
-            std::array::from_fn(|which| self.cells.row_tails[which].nats(figures[which]));
+            std::array::from_fn(|which| of_rows[which].nats(figures.all[which]));
         let Cells { categories, by_values, .. } = self.cells;
         let combined = (1.0 - categories) * f64::midpoint(sum, distance) + categories * whole;
         let of_all = (1.0 - by_values) * combined + by_values * values;
@@ -302,10 +346,10 @@ impl<'a> View<'a> {
         let Cells { classes, columns, .. } = self.cells;
         let mut classes_of = std::mem::take(&mut self.classes);
         let own = |cell: usize| self.own(cell).map(|(_, left_out)| left_out);
-        let mut whole = classes.surprise(&self.slots, self.membership.references, own, &mut classes_of);
+        let mut whole = classes.surprise(&self.slots, self.membership.references.is_some(), own, &mut classes_of);
         self.classes = classes_of;
         for (cell, column) in columns.iter().enumerate() {
-            let slot = self.slots[cell] as usize;
+            let slot = self.own(cell).map_or(self.slots[cell] as usize, |(_, left_out)| left_out.slot);
             match &column.bins {
                 Some(bins) if slot < bins.len() => {
                     whole += bins.ln_width(slot) + bins.beyond(self.numbers[cell], self.membership.counted);
@@ -407,9 +451,9 @@ mod tests {
     /// The figure of some T, all of one kind: tails whose nats are the evidence itself.
     fn sum(evidence: &[f32]) -> f64 {
         let tail = Tail::new(vec![0.0, 20.0], vec![0.0, 20.0], [1.0, 1.0, 0.0, 1.0, 20.0, 20.0]);
-        let kinds = evidence.iter().flat_map(|own| [f32::NAN, f32::NAN, f32::NAN, *own]).collect();
+        let kinds = evidence.iter().flat_map(|own| [f32::NAN, f32::NAN, f32::NAN, *own, f32::NAN]).collect();
         let row = Evidence { kinds, odd: vec![0.0; evidence.len()], ..Evidence::default() };
-        figures(&row, &vec![tail; KINDS * evidence.len()], false)[0]
+        figures(&row, &vec![tail; KINDS * evidence.len()], false).all[0]
     }
 
     #[test]

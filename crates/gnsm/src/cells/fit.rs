@@ -2,20 +2,21 @@
 
 use rayon::prelude::*;
 
-use super::Cells;
 use super::absence::Absence;
 use super::bins::{Bins, tame};
 use super::classes::{Classes, share_of_categories};
 use super::column::{Column, LeftOut, MOST_SLOTS, NOTHING};
-use super::evidence::{Evidence, FIGURES, KINDS, ONE_IN_TWENTY, View, figures};
+use super::evidence::{Evidence, Figures, KINDS, LARGEST, ONE_IN_TWENTY, View, figures};
 use super::link::Link;
 use super::neighbours::References;
 use super::pool::{Scratch, Target};
 use super::sample::{Membership, Sample};
-use super::tail::{RowTail, Tail};
+use super::tail::{FIGURES, RowTail, Tail, Tails};
 use super::walk::{Walk, share_of_values};
 use super::weights::{HeldOut, best_share};
-use crate::columns::{Encoded, Layout};
+use super::without::Without;
+use super::{Cells, ROWS_PER_TASK};
+use crate::columns::{Encoded, Layout, hash_row};
 use crate::density::BULK;
 use crate::error::{Error, Result, stop_point};
 
@@ -27,6 +28,8 @@ const MOST_PAIRS: usize = 10_000_000;
 const MOST_WEIGHED: usize = 1500;
 /// How often tails are learned anew without odd rows, at the most.
 const MOST_ROUNDS: usize = 5;
+/// The share of rows that may be odd in many ways; more are none.
+const MOST_ODD: f64 = 0.1;
 /// A weight below which a word does not count.
 const SMALLEST_WEIGHT: f64 = 1e-3;
 
@@ -57,8 +60,8 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
     let (classes, walk) = (Classes::learn(&columns, &slots, &sample), Walk::learn(&columns, &slots, &sample));
     let categories = share_of_categories(&columns);
     let by_values = share_of_values(&columns, categories);
-    let tails = vec![Tail::default(); layout.n_cells() * KINDS];
-    let (layout, limits, row_tails) = (layout.clone(), sample.limits, Default::default());
+    let tails = Tails { of_cells: vec![Tail::default(); layout.n_cells() * KINDS], ..Tails::default() };
+    let (layout, limits) = (layout.clone(), sample.limits);
     let mut cells = Cells {
         layout,
         limits,
@@ -71,10 +74,14 @@ pub(super) fn fit(layout: &Layout, all: &Encoded) -> Result<Cells> {
         categories,
         by_values,
         tails,
-        row_tails,
+        without: Without::default(),
         balance: std::sync::OnceLock::new(),
     };
-    (cells.tails, cells.row_tails) = tails_of(&cells, &sample);
+    let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
+    let copies: Vec<u32> = sample.calibrated.iter().map(|(_, copies)| *copies).collect();
+    let rows = sample.rows.select(&chosen);
+    let hashes: Vec<u64> = (0..rows.n_rows()).map(|row| hash_row(rows.codes(row), rows.numbers(row))).collect();
+    cells.tails = tails_of(&cells, &rows, &hashes, &copies);
     Ok(cells)
 }
 
@@ -218,60 +225,71 @@ impl Learner<'_> {
     }
 }
 
-/// The tails of all kinds of evidence in all cells and of the rows' figures, each row of the sample judged without
-/// itself.
-fn tails_of(cells: &Cells, sample: &Sample) -> (Vec<Tail>, [RowTail; FIGURES]) {
-    let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
-    let rows = sample.rows.select(&chosen);
-    let own = Membership { counted: true, calibrated: true, references: true };
-    let judged: Vec<Evidence> = super::map_rows(
-        &rows,
-        || View::new(cells),
-        |view, codes, numbers| {
-            view.look(codes, numbers, own);
-            view.evidence().clone()
-        },
-    );
-    let copies: Vec<u32> = sample.calibrated.iter().map(|(_, copies)| *copies).collect();
+/// The tails of all kinds of evidence in all cells and of the rows' figures. Each row was learned from, and is judged
+/// without itself; `hashes` are those of the rows as they were learned.
+pub(super) fn tails_of(cells: &Cells, rows: &Encoded, hashes: &[u64], copies: &[u32]) -> Tails {
+    let judge = |view: &mut View<'_>, row: usize| {
+        stop_point();
+        let own = Membership { counted: true, calibrated: true, references: Some(hashes[row]) };
+        view.look(rows.codes(row), rows.numbers(row), own);
+        view.evidence().clone()
+    };
+    let tasks = (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK);
+    let judged: Vec<Evidence> = tasks.map_init(|| View::new(cells), judge).collect();
     // Odd rows would hide each other. Of three wrong cells in a column, each would be as usual as the other two. And where one
     // row in fifty has a wrong cell, in whatever column, these would stretch the tails of the rows' figures. So tails are
     // learned without odd rows. More than one in forty are not odd but a kind of rows of their own, such as those of small
     // suppliers; then the search begins anew from where fewer are.
-    let (mut learned, odd) = tails_without_odd_rows(cells, &judged, &copies, 0.95);
-    if odd > 1.0 - BULK {
-        learned = tails_without_odd_rows(cells, &judged, &copies, BULK).0;
+    let (mut learned, odd) = tails_without_odd_rows(cells, &judged, copies, 0.95);
+    if odd.in_one_way > 1.0 - BULK || odd.all > MOST_ODD {
+        learned = tails_without_odd_rows(cells, &judged, copies, BULK).0;
     }
-    (learned.of_cells, learned.of_rows)
+    learned.tails
+}
+
+/// How many rows are odd.
+struct Odd {
+    /// The share of all rows.
+    all: f64,
+    /// The largest share that is odd by one and the same cell, or by one and the same figure of the whole row.
+    in_one_way: f64,
 }
 
 /// The tails without the rows that are so odd that one table in twenty has such a row by chance, and the share of these.
 /// Which ones they are is asked first by tails that the rows beyond a share of all cannot stretch, then by the tails
 /// without them, until no row is added. Those that were left out once stay out: a few that are just not odd enough would
 /// stretch the tails for the next ones, and so on.
-fn tails_without_odd_rows(cells: &Cells, judged: &[Evidence], copies: &[u32], share: f64) -> (Learned, f64) {
+fn tails_without_odd_rows(cells: &Cells, judged: &[Evidence], copies: &[u32], share: f64) -> (Learned, Odd) {
     let n = copies.iter().map(|copies| f64::from(*copies)).sum::<f64>();
     let mut kept = copies.to_vec();
     let mut learned = learn_tails(cells, judged, &kept, share);
+    let mut ways = vec![0.0; cells.columns.len() + FIGURES];
     for round in 0..MOST_ROUNDS {
-        let is_odd = |row: &usize| {
-            let mut figures = learned.figures[*row].iter().zip(&learned.of_rows);
-            kept[*row] > 0 && figures.any(|(figure, tail)| tail.nats(*figure) > n.ln() + ONE_IN_TWENTY)
+        // The way in which a row is odd, if it is.
+        let way = |row: usize| {
+            let Figures { all, largest } = &learned.figures[row];
+            let is_odd = |which: &usize| learned.tails.of_rows[*which].nats(all[*which]) > n.ln() + ONE_IN_TWENTY;
+            let which = (0..FIGURES).filter(|_| kept[row] > 0).rfind(is_odd)?;
+            Some((row, if is_odd(&LARGEST) { *largest } else { cells.columns.len() + which }))
         };
-        let odd: Vec<usize> = (0..kept.len()).filter(is_odd).collect();
+        let odd: Vec<(usize, usize)> = (0..kept.len()).filter_map(way).collect();
         if odd.is_empty() && round > 0 {
             break;
         }
-        odd.iter().for_each(|row| kept[*row] = 0);
+        for (row, way) in odd {
+            ways[way] += f64::from(std::mem::take(&mut kept[row]));
+        }
         learned = learn_tails(cells, judged, &kept, BULK);
     }
-    (learned, 1.0 - kept.iter().map(|copies| f64::from(*copies)).sum::<f64>() / n)
+    let share = |rows: f64| rows / n;
+    let odd = Odd { all: share(ways.iter().sum()), in_one_way: share(ways.iter().copied().fold(0.0, f64::max)) };
+    (learned, odd)
 }
 
 struct Learned {
-    of_cells: Vec<Tail>,
-    of_rows: [RowTail; FIGURES],
+    tails: Tails,
     /// The figures of each row.
-    figures: Vec<[f64; FIGURES]>,
+    figures: Vec<Figures>,
 }
 
 /// The tails from the evidence in each row; rows that count 0 times take no part, and those beyond a share of all cannot
@@ -282,11 +300,11 @@ fn learn_tails(cells: &Cells, judged: &[Evidence], copies: &[u32], share: f64) -
         let evidence = usual.map(|(evidence, copies)| (f64::from(evidence.kinds[kind]), *copies));
         Tail::learn(evidence.filter(|(evidence, _)| !evidence.is_nan()).collect())
     };
-    let tails: Vec<Tail> = (0..cells.tails.len()).into_par_iter().map(tail).collect();
-    let figures: Vec<[f64; FIGURES]> = judged.iter().map(|evidence| figures(evidence, &tails, true)).collect();
+    let of_cells: Vec<Tail> = (0..cells.tails.of_cells.len()).into_par_iter().map(tail).collect();
+    let figures: Vec<Figures> = judged.iter().map(|evidence| figures(evidence, &of_cells, true)).collect();
     let of_rows = std::array::from_fn(|which| {
         let usual = figures.iter().zip(copies).filter(|(_, copies)| **copies > 0);
-        RowTail::learn(share, usual.map(|(own, copies)| (own[which], *copies)).collect())
+        RowTail::learn(share, usual.map(|(own, copies)| (own.all[which], *copies)).collect())
     });
-    Learned { of_cells: tails, of_rows, figures }
+    Learned { tails: Tails { of_cells, of_rows }, figures }
 }

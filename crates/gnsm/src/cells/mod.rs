@@ -21,6 +21,9 @@
 //!
 //! The same probabilities fill blank cells, with draws or with the likeliest values (`draw.rs`).
 //!
+//! What is set aside in all rows (`crate::drift`) would leave the other cells with less to explain them than usual. So
+//! how much evidence is usual is then learned anew from rows that lack it too (`without.rs`).
+//!
 //! The model is a function of the rows, not of their order nor of a seed: where there are too many, a hash of a row's
 //! content chooses.
 //!
@@ -48,6 +51,7 @@ mod storage;
 mod tail;
 mod walk;
 mod weights;
+mod without;
 
 use std::sync::OnceLock;
 
@@ -57,14 +61,16 @@ use absence::Absence;
 use balance::Balance;
 use classes::Classes;
 use column::Column;
-use evidence::{FIGURES, View};
+use evidence::View;
 use neighbours::References;
 use pool::Target;
-use sample::{Limits, Membership, hash_row};
-use tail::{RowTail, Tail};
+use sample::{Limits, Membership};
+use tail::Tails;
 use walk::Walk;
+use without::Without;
 
-use crate::columns::{Encoded, Layout};
+use crate::columns::{Encoded, Layout, hash_row};
+use crate::density::BulkTail;
 use crate::detectors::{Blanks, Detector, Expected, Guess, NoSettings, Split};
 use crate::error::{Result, stop_point};
 use crate::train::Run;
@@ -89,10 +95,10 @@ pub struct Cells {
     categories: f64,
     /// The share of the score that values by themselves have.
     by_values: f64,
-    /// [cells, kinds].
-    tails: Vec<Tail>,
-    /// Of a row's sum, of its largest cell, of its distance, of the whole row, and of its values.
-    row_tails: [RowTail; FIGURES],
+    /// How much evidence is usual in whole rows.
+    tails: Tails,
+    /// The same in rows that lack what is set aside.
+    without: Without,
     /// What keeps columns as frequent as they were when rows are drawn; made when it is first needed.
     balance: OnceLock<Balance>,
 }
@@ -126,6 +132,11 @@ impl Cells {
         let Column { counts, bins, missing, n_missing, .. } = &self.columns[cell];
         let knots = bins.as_ref().map_or(&[][..], |bins| &bins.knots);
         TrainingCounts { rows: counts, knots, missing: *missing, n_missing: *n_missing }
+    }
+
+    /// How much evidence is usual in the rows that are judged now.
+    fn tails(&self) -> &Tails {
+        self.without.tails().unwrap_or(&self.tails)
     }
 
     /// Where a row takes part, if it is a training row to be left out.
@@ -226,6 +237,11 @@ impl Detector for Cells {
         true
     }
 
+    fn get_used_to(&mut self, lacking: &[bool]) {
+        let without = std::mem::take(&mut self.without);
+        self.without = without.choose(self, lacking);
+    }
+
     fn draw(&self, blanks: &Blanks<'_>) -> Option<Encoded> {
         Some(self.draw_blanks(blanks))
     }
@@ -238,8 +254,8 @@ impl Detector for Cells {
         true
     }
 
-    fn tail_step(&self) -> Option<f64> {
-        Some(evidence::TAIL_STEP)
+    fn known_tail(&self) -> Option<BulkTail> {
+        Some(BulkTail { from: evidence::TAIL_FROM, step: evidence::TAIL_STEP })
     }
 
     fn split_left_out(&self, rows: &Encoded) -> Option<Split> {

@@ -16,9 +16,9 @@
 use rayon::prelude::*;
 
 use super::column::Column;
-use super::sample::{Sample, hash_row};
+use super::sample::Sample;
 use super::screen::{Asked, CHUNK, Screen, add_squares, chunk_of};
-use crate::columns::{ABSENT, Layout};
+use crate::columns::{ABSENT, Encoded, Layout, hash_row};
 use crate::error::stop_point;
 use crate::math::simd;
 
@@ -207,6 +207,18 @@ impl References {
         let n_rows = self.len();
         let codes = self.codes.iter().skip(row).step_by(n_rows).copied().collect();
         (codes, self.numbers.iter().skip(row).step_by(n_rows).copied().collect())
+    }
+
+    /// All rows in the order of their hashes, these, and how many copies there are of each.
+    pub fn rows(&self) -> (Encoded, Vec<u64>, Vec<u32>) {
+        let (mut codes, mut numbers) = (Vec::new(), Vec::new());
+        for (_, place) in &self.hashes {
+            let row = self.row(*place as usize);
+            codes.extend(row.0);
+            numbers.extend(row.1);
+        }
+        let copies = self.hashes.iter().map(|(_, place)| self.copies[*place as usize]).collect();
+        (Encoded::new(self.len(), codes, numbers), self.hashes.iter().map(|(hash, _)| *hash).collect(), copies)
     }
 
     /// Puts the rows in this order.

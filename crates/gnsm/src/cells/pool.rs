@@ -81,7 +81,7 @@ impl Target {
             prior.iter_mut().for_each(|p| *p *= others);
             prior[slot] = left_out.own as f32;
             if column.bins.is_none() {
-                prior[column.n_slots()] = left_out.new as f32;
+                prior[column.slot_of_new()] = left_out.new as f32;
             }
         }
         if self.links.is_empty() {

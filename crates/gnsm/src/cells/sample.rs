@@ -5,7 +5,7 @@
 //! looked for among fewer still. So neither the order of the rows nor a seed matters, and whether a row was learned
 //! from can be told from the row alone.
 
-use crate::columns::Encoded;
+use crate::columns::{Encoded, hash_row, mix};
 
 /// Rows that the tables are counted from, at the most.
 const MOST_COUNTED: usize = 200_000;
@@ -29,7 +29,8 @@ pub(super) struct Limits {
 pub(super) struct Membership {
     pub counted: bool,
     pub calibrated: bool,
-    pub references: bool,
+    /// Its hash there.
+    pub references: Option<u64>,
 }
 
 impl Limits {
@@ -38,7 +39,7 @@ impl Limits {
         Membership {
             counted: hash <= self.counted,
             calibrated: hash <= self.calibrated,
-            references: hash <= self.references,
+            references: (hash <= self.references).then_some(hash),
         }
     }
 }
@@ -99,22 +100,8 @@ fn nth_smallest(mut keys: Vec<u64>, most: usize) -> u64 {
     *keys.select_nth_unstable(most - 1).1
 }
 
-/// A hash of what a row holds.
-pub(super) fn hash_row(codes: &[u32], numbers: &[f32]) -> u64 {
-    let words = codes.iter().copied().chain(numbers.iter().map(|number| number.to_bits()));
-    words.fold(0x243f_6a88_85a3_08d3, |hash, word| mix(hash ^ u64::from(word)))
-}
-
 fn copy_key(hash: u64, copy: u64) -> u64 {
     if copy == 0 { hash } else { mix(hash ^ mix(copy)) }
-}
-
-/// SplitMix64's step (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
-fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]
@@ -138,7 +125,7 @@ mod tests {
             let membership = one.limits.membership(hash_row(one.rows.codes(row), one.rows.numbers(row)));
             assert!(membership.counted, "{count}");
             assert_eq!(membership.calibrated, one.calibrated.iter().any(|(other, _)| *other == row));
-            assert_eq!(membership.references, one.references.iter().any(|(other, _)| *other == row));
+            assert_eq!(membership.references.is_some(), one.references.iter().any(|(other, _)| *other == row));
         }
     }
 }

@@ -9,13 +9,14 @@ use super::absence::Absence;
 use super::bins::Bins;
 use super::classes::{Classes, MOST_CLASSES, share_of_categories};
 use super::column::{Column, MOST_SLOTS};
-use super::evidence::{FIGURES, KINDS};
+use super::evidence::KINDS;
 use super::link::Link;
 use super::neighbours::References;
 use super::pool::Target;
 use super::sample::{Limits, MOST_REFERENCES};
-use super::tail::{RowTail, TOP, Tail};
+use super::tail::{FIGURES, RowTail, TOP, Tail, Tails};
 use super::walk::{Walk, share_of_values};
+use super::without::Without;
 use crate::columns::Layout;
 use crate::density::BulkTail;
 use crate::files::{Loaded, Store, Tensors};
@@ -77,12 +78,13 @@ impl Store for Cells {
         tensors.put("class_counts", self.classes.counts.clone());
         tensors.put("value_parts", self.walk.parts.clone());
 
-        tensors.put("tails", self.tails.iter().map(|tail| tail.at.len() as u32).collect());
-        tensors.put("tail_at", self.tails.iter().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
-        tensors.put("tail_nats", self.tails.iter().flat_map(|tail| tail.nats.iter().copied()).collect::<Vec<f64>>());
-        tensors.put("tail_tops", self.tails.iter().flat_map(|tail| tail.top).collect::<Vec<f64>>());
-        tensors.put("row_tails", self.row_tails.iter().map(|tail| tail.at.len() as u32).collect());
-        let rows = || self.row_tails.iter();
+        let Tails { of_cells, of_rows } = &self.tails;
+        tensors.put("tails", of_cells.iter().map(|tail| tail.at.len() as u32).collect());
+        tensors.put("tail_at", of_cells.iter().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
+        tensors.put("tail_nats", of_cells.iter().flat_map(|tail| tail.nats.iter().copied()).collect::<Vec<f64>>());
+        tensors.put("tail_tops", of_cells.iter().flat_map(|tail| tail.top).collect::<Vec<f64>>());
+        let rows = || of_rows.iter();
+        tensors.put("row_tails", rows().map(|tail| tail.at.len() as u32).collect());
         tensors.put("row_tail_at", rows().flat_map(|tail| tail.at.iter().copied()).collect::<Vec<f64>>());
         tensors.put("row_tail_nats", rows().flat_map(|tail| tail.nats.iter().copied()).collect::<Vec<f64>>());
         tensors.put("row_tail_tops", rows().flat_map(|tail| [tail.top.from, tail.top.step]).collect::<Vec<f64>>());
@@ -107,8 +109,7 @@ impl Store for Cells {
         let walk = load_walk(&columns, tensors)?;
         let categories = share_of_categories(&columns);
         let by_values = share_of_values(&columns, categories);
-        let tails = load_tails(layout, tensors)?;
-        let row_tails = load_row_tails(tensors)?;
+        let tails = Tails { of_cells: load_tails(layout, tensors)?, of_rows: load_row_tails(tensors)? };
         let layout = layout.clone();
         Ok(Self {
             layout,
@@ -122,7 +123,7 @@ impl Store for Cells {
             categories,
             by_values,
             tails,
-            row_tails,
+            without: Without::default(),
             balance: std::sync::OnceLock::new(),
         })
     }

@@ -91,6 +91,18 @@ impl Tail {
     }
 }
 
+/// Figures of a row.
+pub(super) const FIGURES: usize = 5;
+
+/// How much evidence is usual.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tails {
+    /// [cells, kinds].
+    pub of_cells: Vec<Tail>,
+    /// Of a row's sum, of its largest cell, of its distance, of the whole row, and of its values.
+    pub of_rows: [RowTail; FIGURES],
+}
+
 /// How far out a whole row's figure lies among held-out rows: −ln of the share of rows that have at least as much, and
 /// beyond the bulk of them a [`BulkTail`]. Where nearly all rows have one figure there is no such tail. Figures are nats
 /// themselves, so beyond the largest one they count as they are.

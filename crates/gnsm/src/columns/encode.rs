@@ -26,7 +26,7 @@ use super::dated::{moment, seen_sign};
 use super::encoded::Encoded;
 use super::features::{Aspect, Feature, features};
 use super::ladder::Ladder;
-use super::layout::{ABSENT, Layout, UNSEEN};
+use super::layout::{Layout, UNSEEN};
 use super::number::{mark, parse_number};
 use super::parsed::{Cell, Parsed, after, fits, unscaled_number};
 use super::relations::number_in;
@@ -61,7 +61,8 @@ pub struct Encoder {
     codes: Vec<Codes>,
     /// For each feature whether it is set aside.
     aside: Vec<bool>,
-    /// Whether the detector can do without a cell ([`ABSENT`]), so that what is not known of a row is hidden from it.
+    /// Whether the detector can do without a cell ([`super::layout::ABSENT`]), so that what is not known of a row is hidden
+    /// from it.
     hides: bool,
 }
 
@@ -90,8 +91,12 @@ impl Encoder {
                 shared.extend(rare.iter().enumerate().map(|(at, names)| (first + at, names.len() as u32)));
             }
         }
+        let repeated = |feature: &&Feature| feature.aspect == Aspect::Repeat && feature.other < feature.size;
+        let repeats = features.iter().filter(repeated);
+        let repeats = repeats.map(|feature| layout.group(feature.group).start + feature.other as usize).collect();
+        let layout = layout.with_shared(shared).with_repeats(repeats);
         let aside = vec![false; features.len()];
-        Self { layout: layout.with_shared(shared), schema, features, codes, aside, hides: false }
+        Self { layout, schema, features, codes, aside, hides: false }
     }
 
     /// The same encoder, for a detector that can do without a cell, or cannot.
@@ -114,6 +119,22 @@ impl Encoder {
     /// Whether a feature is set aside.
     pub fn sets_aside(&self) -> bool {
         self.aside.contains(&true)
+    }
+
+    /// The cells that the detector does not see of a batch; numbers come first, then groups.
+    fn hidden(&self) -> impl Iterator<Item = usize> {
+        let is_hidden = |feature: &&Feature| self.aside[feature.group] || feature.aspect == Aspect::Repeat;
+        let hidden = self.features.iter().filter(move |feature| self.hides && is_hidden(feature));
+        hidden.flat_map(|feature| feature.number.into_iter().chain([self.layout.n_numbers() + feature.group]))
+    }
+
+    /// The cells that no row has, if something is set aside; otherwise none.
+    pub(crate) fn lacking(&self) -> Vec<bool> {
+        let mut lacking = vec![false; self.layout.n_cells()];
+        if self.sets_aside() {
+            self.hidden().for_each(|cell| lacking[cell] = true);
+        }
+        lacking
     }
 
     fn features_aside(&self) -> impl Iterator<Item = &Feature> {
@@ -201,14 +222,13 @@ impl Encoder {
     /// Encodes all rows of a batch. Whether a key repeats in the whole table is not known.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
         let mut rows = self.encode_rows(table, false)?;
-        let is_hidden = |feature: &Feature| self.aside[feature.group] || feature.aspect == Aspect::Repeat;
-        for feature in self.features.iter().filter(|feature| self.hides && is_hidden(feature)) {
-            rows.codes.iter_mut().skip(feature.group).step_by(rows.n_groups).for_each(|code| *code = ABSENT);
-            if let Some(number) = feature.number {
-                rows.numbers.iter_mut().skip(number).step_by(rows.n_numbers).for_each(|z| *z = f32::NAN);
-            }
-        }
+        self.hide(&mut rows);
         Ok(rows)
+    }
+
+    /// Takes the cells out of rows that the detector does not see.
+    pub(crate) fn hide(&self, rows: &mut Encoded) {
+        self.hidden().for_each(|cell| rows.take_out(cell));
     }
 
     /// Encodes all rows of a batch, with what is set aside.

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use rayon::prelude::*;
 
 use super::hashing::Quick;
-use super::layout::{Layout, UNSEEN};
+use super::layout::{ABSENT, Layout, UNSEEN};
 use crate::error::stop_point;
 
 /// Rows that are hashed or copied in one task.
@@ -72,6 +72,14 @@ impl Encoded {
     /// The scaled numbers of a row; NaN where missing.
     pub fn numbers(&self, row: usize) -> &[f32] {
         &self.numbers[row * self.n_numbers..][..self.n_numbers]
+    }
+
+    /// Takes a cell out of all rows; numbers come first, then groups.
+    pub(crate) fn take_out(&mut self, cell: usize) {
+        match cell.checked_sub(self.n_numbers) {
+            None => self.numbers.iter_mut().skip(cell).step_by(self.n_numbers).for_each(|z| *z = f32::NAN),
+            Some(group) => self.codes.iter_mut().skip(group).step_by(self.n_groups).for_each(|code| *code = ABSENT),
+        }
     }
 
     /// These rows, in this order.

@@ -1,7 +1,8 @@
 //! A quick hash for what maps count: rows, and the texts of cells.
 //!
 //! Eight bytes at a time are multiplied into 128 bits, whose halves are put together. It starts from a number that is drawn
-//! when a program starts, so that nobody can choose rows whose hashes are equal. Nothing may depend on a map's order.
+//! when a program starts, so that nobody can choose rows whose hashes are equal. Nothing may depend on a map's order. Where
+//! hashes choose rows, [`hash_row`] is the same in every program.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
@@ -67,6 +68,20 @@ impl Hasher for QuickHasher {
     fn finish(&self) -> u64 {
         self.0
     }
+}
+
+/// A hash of what a row holds, the same in every program.
+pub(crate) fn hash_row(codes: &[u32], numbers: &[f32]) -> u64 {
+    let words = codes.iter().copied().chain(numbers.iter().map(|number| number.to_bits()));
+    words.fold(0x243f_6a88_85a3_08d3, |hash, word| mix(hash ^ u64::from(word)))
+}
+
+/// SplitMix64's step (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
+pub(crate) fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! | a date or time by its type, or text or digits of which at least 90 % are dates or times | date |
 //! | whole numbers that can only be seconds or milliseconds since 1970 | date |
 //! | whole numbers, nearly all different, that leave hardly a gap, or whose name says id, number, key … | identifier |
+//! | whole numbers, nearly all different, that repeat far less than chance would have it | identifier |
 //! | whole numbers with at most 20 distinct values, none of them far outside nor with marks between thousands | categorical: codes, flags, small counts |
 //! | bare digits, at least 4 of them, that repeat, lie far apart and are not rounded to hundreds | categorical: codes |
 //! | whole numbers that repeat and whose name says id, number, key …; those of one length whose name says zip, phone … | categorical: codes |
@@ -38,6 +39,8 @@ use crate::table::{Column, Table, Values};
 
 /// Whole numbers with at most this many distinct values are taken for categories.
 const FEW_INTEGERS: usize = 20;
+/// Equal pairs that chance must give for few to be no chance.
+const ENOUGH_PAIRS: f64 = 20.0;
 /// The share of cells that must be numbers, or dates, for a column to be one of them; the issue of stray cells asked for it.
 const MOSTLY: f64 = 0.9;
 /// Fewer numbers than this do not show where their middle ends.
@@ -222,6 +225,13 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
                     format!("an identifier by its name: {values} in {} rows", counted.all_present()),
                 );
             }
+            if repeat_less_than_chance(&numbers, counted) {
+                let n = counted.all_present();
+                return (
+                    identifier(counted),
+                    format!("an identifier: {values} in {n} rows, where chance would repeat more"),
+                );
+            }
         }
         // What has marks between its thousands is an amount.
         let mark = if format.decimal_comma { '.' } else { ',' };
@@ -402,6 +412,19 @@ fn same_length(counted: &Counted) -> f64 {
 /// Whether all but a few of `n` numbers between two ends follow each other.
 fn leaves_hardly_a_gap(ends: Option<(f64, f64)>, n: usize) -> bool {
     ends.is_some_and(|(first, last)| last - first < 1.5 * n as f64)
+}
+
+/// Whether whole numbers repeat at most a tenth as often as numbers that are drawn at random from where most of them lie.
+/// Of n numbers among m, n(n − 1)/2m pairs are equal on average.
+fn repeat_less_than_chance(sorted: &[f64], counted: &Counted) -> bool {
+    let cut = sorted.len() / 100;
+    let (Some(first), Some(last)) = (sorted.get(cut), sorted.get(sorted.len().saturating_sub(1 + cut))) else {
+        return false;
+    };
+    let n = counted.present as f64;
+    let pairs: f64 = counted.cells().map(|(_, n)| n as f64 * (n as f64 - 1.0) / 2.0).sum();
+    let by_chance = n * (n - 1.0) / 2.0 / (last - first + 1.0);
+    counted.of_one() <= 1.0 && by_chance >= ENOUGH_PAIRS && 10.0 * pairs <= by_chance
 }
 
 /// Whether whole numbers have one length of at least four digits and cover less than a hundredth of their range. Each stands

@@ -2,7 +2,7 @@
 //!
 //! Numbers come first, then one block of K places for each group of K categories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub struct Layout {
     shared: BTreeMap<usize, u32>,
     /// The family of each cell, none for a cell that stands alone; empty where each is of its own.
     families: Vec<Option<u32>>,
+    /// Places that stand for a key which repeats.
+    repeats: BTreeSet<usize>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ struct LayoutData {
     shared: BTreeMap<usize, u32>,
     #[serde(default)]
     families: Vec<Option<u32>>,
+    #[serde(default)]
+    repeats: BTreeSet<usize>,
 }
 
 impl From<LayoutData> for Layout {
@@ -47,6 +51,7 @@ impl From<LayoutData> for Layout {
             .with_missing(data.missing)
             .with_shared(data.shared)
             .with_families(data.families)
+            .with_repeats(data.repeats)
     }
 }
 
@@ -58,6 +63,7 @@ impl From<Layout> for LayoutData {
             missing: layout.missing,
             shared: layout.shared,
             families: layout.families,
+            repeats: layout.repeats,
         }
     }
 }
@@ -73,7 +79,9 @@ impl Layout {
                 width - size
             })
             .collect();
-        Self { n_numbers, sizes, starts, width, missing: Vec::new(), shared: BTreeMap::new(), families: Vec::new() }
+        let (missing, families) = (Vec::new(), Vec::new());
+        let (shared, repeats) = (BTreeMap::new(), BTreeSet::new());
+        Self { n_numbers, sizes, starts, width, missing, shared, families, repeats }
     }
 
     /// The same, told which code of each group means "missing".
@@ -92,6 +100,17 @@ impl Layout {
     pub fn with_families(mut self, families: Vec<Option<u32>>) -> Self {
         self.families = families;
         self
+    }
+
+    /// The same, told which places stand for a key that repeats: no row has one without another row that has it too.
+    pub fn with_repeats(mut self, repeats: BTreeSet<usize>) -> Self {
+        self.repeats = repeats;
+        self
+    }
+
+    /// Whether a place stands for a key that repeats.
+    pub(crate) fn is_repeat(&self, place: usize) -> bool {
+        self.repeats.contains(&place)
     }
 
     /// Whether two cells may tell something about each other. Those of one family say the same thing twice, and one that

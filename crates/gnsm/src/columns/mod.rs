@@ -37,6 +37,7 @@ pub(crate) use date::{WEEKDAYS, length_in, length_text, length_with, month_name}
 pub use encode::{ColumnReport, Encoder};
 pub use encoded::Encoded;
 pub use features::{Aspect, Feature};
+pub(crate) use hashing::{hash_row, mix};
 pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};
 pub use number::{NumberFormat, parse_number};

@@ -22,7 +22,7 @@ use super::schema::{ColumnSchema, Kind};
 use crate::error::stop_point;
 use crate::table::{Table, Values};
 use candidates::{elapsed, is_round, multiples, plain};
-use fit::{MOST_DECIMALS, Numbers};
+use fit::{Followed, MOST_DECIMALS, Numbers};
 
 /// The share of rows that must follow a relation, as that of numbers in a column of numbers.
 const MOSTLY: f64 = 0.9;
@@ -315,6 +315,7 @@ fn found(
             kept.offer(candidate, &every);
         }
     }
+    kept.drop_second_best(&every);
     let place = |at: usize| all[at].0;
     let in_place = |relation: Relation| {
         let terms = relation.terms.iter().map(|at| place(*at)).collect();
@@ -357,6 +358,26 @@ impl Kept {
         } else if self.relations.len() < MOST_RELATIONS && !self.follows(&relation) {
             self.relations.push((relation, exactly.held));
         }
+    }
+
+    /// Takes out what another says better of the same number, with one other term: an age is told to the day of admission, and
+    /// nearly as often to the day of discharge.
+    fn drop_second_best(&mut self, numbers: &Numbers) {
+        let share = |relation: &Relation| {
+            let Followed { rows, held } = numbers.followed(relation);
+            held as f64 / rows.max(1) as f64
+        };
+        let all: Vec<(Relation, f64)> =
+            self.relations.iter().map(|(relation, _)| (relation.clone(), share(relation))).collect();
+        let is_second = |relation: &Relation, own: f64| {
+            all.iter().any(|(other, better)| {
+                let others = relation.terms.iter().filter(|term| !other.terms.contains(term)).count();
+                let alike = (relation.of, relation.by) == (other.of, other.by) && relation.terms.len() > 1;
+                alike && others == 1 && *better > own
+            })
+        };
+        let mut shares = all.iter().map(|(_, share)| *share);
+        self.relations.retain(|(relation, _)| shares.next().is_some_and(|own| !is_second(relation, own)));
     }
 
     /// Whether a multiple that nobody would write is a consequence of others: 6.2632 times the tax, where the gross amount is

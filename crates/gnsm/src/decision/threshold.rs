@@ -116,9 +116,10 @@ impl Calibration {
     /// p-values that go on beyond the bulk of the calibration rows.
     ///
     /// [`Self::p_value`] cannot be below 1 / (n + 1), and where a table is judged by its own rows it says no more than the rank of
-    /// a row. So above the 97.5 % point a [`BulkTail`] stands for the rows. `step` is the length of its step, where the method
-    /// knows it; then no odd row can stretch it. Else it comes from quantiles, which a few odd rows hardly move.
-    pub(crate) fn tail(&self, step: Option<f64>) -> TailOfScores<'_> {
+    /// a row. So above the 97.5 % point a [`BulkTail`] stands for the rows. Where the method knows how rare its scores are, its
+    /// step is taken, and so is where it begins, unless the 97.5 % point is lower: then no odd row can stretch it, however many
+    /// there are. Else all comes from quantiles, which a few odd rows hardly move.
+    pub(crate) fn tail(&self, known: Option<BulkTail>) -> TailOfScores<'_> {
         if self.rows() < FEWEST_FOR_TAIL {
             return TailOfScores { calibration: self, tail: BulkTail::default() };
         }
@@ -127,7 +128,8 @@ impl Calibration {
             return TailOfScores { calibration: self, tail: BulkTail::default() };
         }
         let fitted = BulkTail::fit(|part| self.quantile(part));
-        TailOfScores { calibration: self, tail: BulkTail { step: step.unwrap_or(fitted.step), ..fitted } }
+        let tail = known.map_or(fitted, |known| BulkTail { from: known.from.min(fitted.from), ..known });
+        TailOfScores { calibration: self, tail }
     }
 
     /// The lowest calibration score that at least this part of the calibration rows does not exceed.

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::blanks::{Blanks, Guess};
 use crate::columns::{Encoded, Layout};
+use crate::density::BulkTail;
 use crate::error::stop_point;
 
 /// Rows that a thread takes at a time.
@@ -54,14 +55,18 @@ pub trait Detector: Send + Sync {
         false
     }
 
+    /// Gets used to rows that all lack these cells (numbers first, then groups), if it knows absent cells; to whole rows
+    /// again, if none is lacking.
+    fn get_used_to(&mut self, _lacking: &[bool]) {}
+
     /// Whether rows that it was fitted on can be judged as if it had not been: whether the two functions below say anything.
     fn leaves_out(&self) -> bool {
         false
     }
 
-    /// By how much a score grows, at the most, while the share of usual rows that have as much falls by e; `None` if the
-    /// method does not know, and the scores have to tell.
-    fn tail_step(&self) -> Option<f64> {
+    /// How rare high scores are among usual rows, at the most; `None` if the method does not know, and the scores have to
+    /// tell.
+    fn known_tail(&self) -> Option<BulkTail> {
         None
     }
 

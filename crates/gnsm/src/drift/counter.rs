@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::odd::Judge;
 use super::reference::Reference;
 use super::report::DriftReport;
+use super::sample::Sample;
 use crate::columns::{Aspect, Encoded, Encoder, Feature, Kind, UNSEEN, marked};
 use crate::error::Result;
 use crate::table::{Table, Values};
@@ -116,6 +118,10 @@ impl Counts {
             let (codes, numbers) = (encoded.codes(row), encoded.numbers(row));
             for (feature, start) in &features {
                 let there = present[feature.column][at];
+                // A missing date has no weekday, and a missing code begins with nothing.
+                if !there && matches!(feature.aspect, Aspect::Part(_) | Aspect::Lead | Aspect::Mark) {
+                    continue;
+                }
                 match codes[feature.group] {
                     UNSEEN => self.unseen[feature.group][usize::from(!there)] += 1,
                     code => self.codes[start + code as usize] += 1,
@@ -205,57 +211,67 @@ fn last_number(key: &str) -> Option<f64> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct DriftCounter<'a> {
-    encoder: &'a Encoder,
+    judge: Judge<'a>,
     reference: &'a Reference,
-    counts: Counts,
+    counts: DriftCounts,
 }
 
 impl<'a> DriftCounter<'a> {
     /// A counter without rows.
-    pub(crate) fn new(encoder: &'a Encoder, reference: &'a Reference) -> Self {
-        Self { encoder, reference, counts: Counts::new(encoder, &reference.edges) }
+    pub(crate) fn new(judge: Judge<'a>, reference: &'a Reference) -> Self {
+        let counts = DriftCounts { counts: Counts::new(judge.encoder, &reference.edges), sample: Sample::default() };
+        Self { judge, reference, counts }
     }
 
     /// Counts the rows of a batch.
     pub fn add(&mut self, table: &Table) -> Result<()> {
-        let table = &*marked(table, Some(&self.encoder.schema().missing));
-        let encoded = self.encoder.encode_everything(table)?;
-        self.counts.add(&self.reference.learned(self.encoder), table, |row| row, &encoded);
+        let encoder = self.judge.encoder;
+        let table = &*marked(table, Some(&encoder.schema().missing));
+        let encoded = encoder.encode_everything(table)?;
+        self.counts.counts.add(&self.reference.learned(encoder), table, |row| row, &encoded);
+        self.counts.sample.add(&encoded);
         Ok(())
     }
 
     /// Adds what another counter of the same model has counted.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.merge(&other.counts);
+        self.counts.counts.merge(&other.counts.counts);
+        self.counts.sample.merge(&other.counts.sample);
     }
 
     /// How the counted rows differ from the learned ones.
     pub fn report(&self) -> DriftReport {
-        DriftReport::new(self.encoder, self.reference, &self.counts)
+        DriftReport::new(self.judge, self.reference, &self.counts.counts, &self.counts.sample)
     }
 
     /// What was counted, without the model; [`crate::Model::drift_from`] goes on with it.
     pub fn into_counts(self) -> DriftCounts {
-        DriftCounts(self.counts)
+        self.counts
     }
 
     /// A counter that goes on with these counts; `None` if they are of a model with other columns.
-    pub(crate) fn from_counts(encoder: &'a Encoder, reference: &'a Reference, counts: DriftCounts) -> Option<Self> {
+    pub(crate) fn from_counts(judge: Judge<'a>, reference: &'a Reference, counts: DriftCounts) -> Option<Self> {
         if counts == DriftCounts::default() {
-            return Some(Self::new(encoder, reference));
+            return Some(Self::new(judge, reference));
         }
-        (counts.0.shape() == reference.counts.shape()).then_some(Self { encoder, reference, counts: counts.0 })
+        let layout = judge.encoder.layout();
+        let fits = counts.counts.shape() == reference.counts.shape()
+            && counts.sample.has_shape(layout.n_groups(), layout.n_numbers());
+        fits.then_some(Self { judge, reference, counts })
     }
 }
 
 /// What a [`DriftCounter`] has counted, to be kept where the model cannot be borrowed. The default is no rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DriftCounts(Counts);
+pub struct DriftCounts {
+    counts: Counts,
+    sample: Sample,
+}
 
 impl DriftCounts {
     /// Rows that were counted.
     pub fn rows(&self) -> u64 {
-        self.0.rows
+        self.counts.rows
     }
 }
 

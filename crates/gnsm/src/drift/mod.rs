@@ -32,17 +32,22 @@
 //! Where more than half of at least 20 rows have something new in what is looked at of a column (a value, a shape, a
 //! month, a number outside of all learned ones), every row would be odd for the same reason. That says nothing about a
 //! row. Where the rows come after those learned (most dates or keys are beyond), a number that has moved by the rules
-//! above is new in this sense too: a meter counts on, a battery runs down. So is a column in which more than a tenth of the
-//! values are new, and more than usual: customers and devices come and go. And so is one that more rows miss, by the rule
-//! above: what was lent last is not back yet. [`DriftReport`] names it, and a model can set it aside
-//! ([`crate::Model::set_aside`]): it is then no part of any score.
+//! above is new in this sense too: a meter counts on, a battery runs down. So is a column in which more
+//! values are new, by the rule above: customers and devices come and go. Or in which more are rare or new, a value being
+//! rare that less than one in a hundred rows had: a version that was just out is common a month later. And so is one that
+//! more rows miss: what was lent last is not back yet. So, last, is one that by itself makes more rows odd than all columns
+//! together usually do (`odd.rs`). [`DriftReport`] names it, and a model can set it aside ([`crate::Model::set_aside`]): it
+//! is then no part of any score.
 
 mod counter;
+mod odd;
 mod reference;
 mod report;
+mod sample;
 mod statistics;
 
 pub use counter::{DriftCounter, DriftCounts};
+pub(crate) use odd::Judge;
 pub use reference::Reference;
 pub use report::{Change, ColumnDrift, DriftReport};
 

@@ -1,9 +1,13 @@
 //! What the counts say, in figures and in words.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::counter::Counts;
+use super::odd::Judge;
 use super::reference::Reference;
+use super::sample::Sample;
 use super::statistics::{Share, psi, shifted};
 use crate::columns::{Aspect, DatePart, Encoder, Feature, Kind};
 use crate::decision::{percent, runs, short, visible};
@@ -15,8 +19,6 @@ const LEAST_SHARE: f64 = 0.01;
 /// Rows from which on something can be set aside, and the share of them that must be new.
 const FEWEST_ROWS: u64 = 20;
 const MOST: f64 = 0.5;
-/// The share of them that must have a new value, more than is usual, where they come after the rows learned from.
-const MANY_NEW: f64 = 0.1;
 
 /// A share before and now.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -59,19 +61,35 @@ pub struct DriftReport {
     pub learned_rows: u64,
     /// The columns that are used, in the order of the model.
     pub columns: Vec<ColumnDrift>,
-    /// The features that are new in most rows.
+    /// The features that are set aside.
     #[serde(skip)]
     pub(crate) aside: Vec<usize>,
 }
 
 impl DriftReport {
-    pub(super) fn new(encoder: &Encoder, reference: &Reference, now: &Counts) -> Self {
+    pub(super) fn new(judge: Judge<'_>, reference: &Reference, now: &Counts, sample: &Sample) -> Self {
+        let encoder = judge.encoder;
         let mut view = View { encoder, reference, now, goes_on: false };
         view.goes_on = (0..encoder.schema().columns.len()).any(|at| view.beyond_learned(at).is_some());
         let mut aside = Vec::new();
         let columns = encoder.schema().columns.iter().enumerate();
         let columns = columns.filter(|(_, column)| column.kind != Kind::Ignored);
-        let columns = columns.map(|(at, _)| view.column(at, &mut aside)).collect();
+        let mut columns: Vec<ColumnDrift> = columns.map(|(at, _)| view.column(at, &mut aside)).collect();
+        take_all_of_a_value(encoder, &mut aside);
+        if view.goes_on && now.rows >= FEWEST_ROWS {
+            let mut odd = judge.makes_odd(sample, &aside);
+            aside.extend(odd.iter().map(|(group, _)| *group));
+            take_all_of_a_value(encoder, &mut aside);
+            odd.sort_by(|a, b| b.1.total_cmp(&a.1));
+            for (group, share) in odd {
+                let name = &encoder.schema().columns[encoder.features()[group].column].name;
+                let drift = columns.iter_mut().find(|drift| drift.column == *name && !drift.set_aside);
+                if let Some(drift) = drift {
+                    drift.set_aside = true;
+                    drift.moves(format!("makes {} of the rows odd, 1 % would be usual", percent_of(share)));
+                }
+            }
+        }
         Self { rows: now.rows, learned_rows: reference.counts.rows, columns, aside }
     }
 
@@ -89,6 +107,18 @@ impl DriftReport {
 /// Whether more values are new than is usual. Fewer are no news: so it is with the very rows that were learned from.
 fn more_are_new([usual, now]: [Share; 2]) -> bool {
     now.value() > usual.value() && now.differs(usual)
+}
+
+/// Where one side of a value is set aside, all sides are: a new plate begins in a new way too.
+pub(super) fn take_all_of_a_value(encoder: &Encoder, aside: &mut Vec<usize>) {
+    let is_side = |feature: &&Feature| {
+        matches!(feature.aspect, Aspect::Value | Aspect::Shape | Aspect::Lead | Aspect::Mark | Aspect::Number)
+    };
+    let sides = || encoder.features().iter().filter(is_side);
+    let found: BTreeSet<usize> = sides().filter(|side| aside.contains(&side.group)).map(|side| side.column).collect();
+    let others = sides().filter(|side| found.contains(&side.column)).map(|side| side.group);
+    let others: Vec<usize> = others.filter(|group| !aside.contains(group)).collect();
+    aside.extend(others);
 }
 
 struct View<'a> {
@@ -155,7 +185,8 @@ impl View<'_> {
     }
 
     /// Whether a number has moved while time went on: a meter that counts, a balance, a battery. Or whether new values came
-    /// up: customers, devices, the subjects of a study. Or whether more are missing: what was lent last is not back yet.
+    /// up: customers, devices, the subjects of a study. Or whether rare ones became common: a version that was just out. Or
+    /// whether more are missing: what was lent last is not back yet.
     fn moved_in_time(&self, feature: &Feature) -> bool {
         if !self.goes_on || matches!(feature.aspect, Aspect::Key | Aspect::Repeat | Aspect::Fits(_)) {
             return false;
@@ -164,9 +195,8 @@ impl View<'_> {
         if now.value() > then.value() && now.differs(then) {
             return true;
         }
-        if feature.aspect == Aspect::Value {
-            let new = self.new_values(feature);
-            return new[1].value() > MANY_NEW && more_are_new(new);
+        if matches!(feature.aspect, Aspect::Value | Aspect::Shape | Aspect::Lead | Aspect::Mark) {
+            return more_are_new(self.new_values(feature)) || more_are_new(self.rare_values(feature));
         }
         let Some(number) = feature.number.filter(|_| feature.aspect == Aspect::Number) else { return false };
         let (then, now) = (&self.reference.counts.bins[number], &self.now.bins[number]);
@@ -280,6 +310,21 @@ impl View<'_> {
             Share::new(once + then.unseen[feature.group][0], present(then)),
             Share::new(self.now.unseen[feature.group][0], present(self.now)),
         ]
+    }
+
+    /// The share of values that were rare or are new, before and now.
+    fn rare_values(&self, feature: &Feature) -> [Share; 2] {
+        let layout = self.encoder.layout();
+        let (then, now, places) = (&self.reference.counts, self.now, layout.group(feature.group));
+        let missing = layout.missing(feature.group).map(|code| places.start + code as usize);
+        let values = || places.clone().filter(|place| Some(*place) != missing).map(|place| place - layout.n_numbers());
+        let total: u64 = values().map(|place| then.codes[place]).sum();
+        let rare = || values().filter(|place| (then.codes[*place] as f64) < LEAST_SHARE * total as f64);
+        [then, now].map(|counts| {
+            let unseen = counts.unseen[feature.group][0];
+            let all = values().map(|place| counts.codes[place]).sum::<u64>() + unseen;
+            Share::new(rare().map(|place| counts.codes[place]).sum::<u64>() + unseen, all)
+        })
     }
 
     /// The rows of each bin of a categorical feature, before and now, and what the bins are called.

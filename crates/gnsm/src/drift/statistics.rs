@@ -25,15 +25,20 @@ impl Share {
         if self.of > 0.0 { self.part / self.of } else { 0.0 }
     }
 
-    /// Whether this is another share than `other`, beyond what chance does.
+    /// Whether this is another share than `other`, by as much as matters and beyond what chance does.
     pub fn differs(self, other: Self) -> bool {
+        (self.value() - other.value()).abs() > LEAST_DIFFERENCE && self.is_beyond_chance(other)
+    }
+
+    /// Whether the two shares differ by more than chance does.
+    pub fn is_beyond_chance(self, other: Self) -> bool {
         if self.of == 0.0 || other.of == 0.0 {
             return false;
         }
         let difference = (self.value() - other.value()).abs();
         let both = (self.part + other.part) / (self.of + other.of);
         let error = (both * (1.0 - both) * (1.0 / self.of + 1.0 / other.of)).sqrt();
-        difference > LEAST_DIFFERENCE && difference > TWO_SIDED * error
+        difference > TWO_SIDED * error
     }
 }
 

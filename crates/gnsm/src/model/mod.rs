@@ -177,7 +177,7 @@ impl Model {
 
     /// p-values that go on beyond the bulk of the held-out scores: those of [`Self::score_own`].
     pub fn tail(&self) -> TailOfScores<'_> {
-        self.calibration.tail(self.fitted.detector().tail_step())
+        self.calibration.tail(self.fitted.detector().known_tail())
     }
 
     /// What the fit was done on.

@@ -92,7 +92,7 @@ impl Model {
         let every: Vec<usize> = (0..rows.n_rows()).collect();
         let scores = halves.judge(&self.encoder, &rows, &every, |fitted, rows, _| fitted.score_distinct(rows));
         let calibration = Calibration::new(scores.iter().map(|score| (*score, 1)))?;
-        Ok(scored(scores, calibration.tail(self.fitted.detector().tail_step())))
+        Ok(scored(scores, calibration.tail(self.fitted.detector().known_tail())))
     }
 
     /// [`Self::explain`] for rows of the table that the model was fitted on.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::columns::{ColumnChoices, DatePart, Scale};
+use crate::columns::{ABSENT, ColumnChoices, DatePart, Scale};
 use crate::table::TextCells;
 
 fn table(columns: &[(&str, &[String])]) -> Table {

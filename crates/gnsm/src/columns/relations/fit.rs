@@ -149,8 +149,8 @@ impl Numbers {
         n >= FEWEST
             && held as f64 >= needed(relation, n) * n as f64
             && mattering.iter().all(matters)
-            // What a slack leaves open must not be everything.
-            && (is_plain || 2 * as_before <= n)
+            // What a slack leaves open must not be everything: a number of rooms, give or take a half, times 29 is near any area.
+            && (is_plain || often(relation) * as_before <= n)
             && results.len() == FEWEST_RESULTS
     }
 
@@ -229,6 +229,11 @@ impl Off {
         self.expected += expected;
         self.seen += f64::from(u8::from(is_off));
     }
+}
+
+/// One in how many rows may at the most be near what the row before gives. Days between two dates are often the same.
+fn often(relation: &Relation) -> usize {
+    if relation.by == RelationKind::Elapsed { 2 } else { 10 }
 }
 
 /// The share of rows that must follow a relation.

@@ -1,0 +1,92 @@
+//! Which columns make rows odd that come after those learned.
+//!
+//! Of usual rows one in a hundred has p ≤ 0.01, for whatever reason. Where one column by itself makes more than that many
+//! rows odd, it has moved, in whatever way: orders that are not shipped yet, a rise of all salaries. So a sample of the
+//! rows is scored. A column is at fault for an odd row if its part of the score is at least half of the largest one's. Those
+//! at fault for more than 2 % of the rows, and for more than chance does once in a thousand times, are set aside. Then the
+//! rows are scored anew, until there is none.
+
+use std::borrow::Cow;
+
+use super::report::take_all_of_a_value;
+use super::sample::Sample;
+use super::statistics::Share;
+use crate::columns::{Aspect, Encoder, Feature};
+use crate::decision::Calibration;
+use crate::method::Fitted;
+
+/// The p-value of an odd row, which is the share of usual rows that are odd.
+const ODD: f64 = 0.01;
+/// The share of odd rows from which on a column may be at fault, if that is more than chance does.
+const LEAST: f64 = 0.02;
+/// The share of the largest part from which on a column is at fault.
+const AT_FAULT: f64 = 0.5;
+
+/// What judges rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    pub encoder: &'a Encoder,
+    pub fitted: &'a Fitted,
+    pub calibration: &'a Calibration,
+}
+
+impl std::fmt::Debug for Judge<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Judge").field("calibration", self.calibration).finish_non_exhaustive()
+    }
+}
+
+impl Judge<'_> {
+    /// The features that make too many rows odd without those that are set aside already, each with the share of rows.
+    pub(super) fn makes_odd(&self, sample: &Sample, aside: &[usize]) -> Vec<(usize, f64)> {
+        let (rows, copies) = sample.rows();
+        let total: u64 = copies.iter().sum();
+        let mut encoder = self.encoder.clone();
+        let mut fitted = Cow::Borrowed(self.fitted);
+        let mut aside = aside.to_vec();
+        let mut found = Vec::new();
+        loop {
+            encoder.set_aside(&aside);
+            if encoder.sets_aside() {
+                fitted.to_mut().get_used_to(&encoder.lacking());
+            }
+            let mut seen = rows.clone();
+            encoder.hide(&mut seen);
+            let mut split = fitted.detector().split(&seen);
+            encoder.clear_aside(&mut split.parts);
+            let mut at_fault = vec![0; encoder.features().len()];
+            for (row, score) in split.sums().into_iter().enumerate() {
+                if self.calibration.p_value(score) <= ODD {
+                    let parts: Vec<f64> =
+                        encoder.features().iter().map(|feature| part(&encoder, feature, split.parts(row))).collect();
+                    let largest = parts.iter().copied().fold(0.0, f64::max);
+                    for (count, part) in at_fault.iter_mut().zip(&parts) {
+                        *count += if largest > 0.0 && *part >= AT_FAULT * largest { copies[row] } else { 0 };
+                    }
+                }
+            }
+            let usual = Share { part: ODD * self.calibration.rows() as f64, of: self.calibration.rows() as f64 };
+            let too_many = |feature: &&Feature| {
+                let share = Share::new(at_fault[feature.group], total);
+                share.value() > LEAST && share.is_beyond_chance(usual) && may_move(feature)
+            };
+            let more: Vec<usize> = encoder.features().iter().filter(too_many).map(|feature| feature.group).collect();
+            if more.is_empty() {
+                return found;
+            }
+            found.extend(more.iter().map(|group| (*group, at_fault[*group] as f64 / total as f64)));
+            aside.extend(more);
+            take_all_of_a_value(&encoder, &mut aside);
+        }
+    }
+}
+
+/// The part of a score that a feature has.
+fn part(encoder: &Encoder, feature: &Feature, parts: &[f64]) -> f64 {
+    parts[encoder.layout().n_numbers() + feature.group] + feature.number.map_or(0.0, |number| parts[number])
+}
+
+/// Whether time can move it. That a key repeats is not known of a new row.
+fn may_move(feature: &Feature) -> bool {
+    feature.aspect != Aspect::Repeat
+}
