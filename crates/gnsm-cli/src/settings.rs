@@ -236,6 +236,19 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_of_a_wrong_type_is_named() {
+        for (toml, expected) in [
+            ("training.steps = \"many\"", "setting `training.steps`: is \"many\", must be a whole number"),
+            ("training.steps = 2.5", "setting `training.steps`: is 2.5, must be a whole number"),
+            ("training.learning_rate = true", "setting `training.learning_rate`: is true, must be a number"),
+            ("weighted = 1", "setting `weighted`: is 1, must be true or false"),
+        ] {
+            let problem = with_toml(GnsmConfig::fast(), toml).map_err(|error| error.to_string());
+            assert_eq!(problem.err().as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
     fn no_limit_is_a_word() -> Result<()> {
         let paper = of_method(&Method::Gnsm(GnsmConfig::paper(PaperSet::Any)))?;
         assert_eq!(paper["training"]["validation_rows"], "all");
