@@ -172,9 +172,7 @@ fn check_type(setting: &Value, change: &Value, path: &str) -> Result<()> {
         (Value::Number(_), Value::String(text)) if text == ALL => return Ok(()),
         (Value::Bool(_), change) if !change.is_boolean() => "true or false",
         (Value::Number(number), change) if number.is_f64() && !change.is_number() => "a number",
-        (Value::Number(number), change) if !number.is_f64() && !(change.is_i64() || change.is_u64()) => {
-            "a whole number"
-        }
+        (Value::Number(number), change) if !(number.is_f64() || change.is_i64() || change.is_u64()) => "a whole number",
         (Value::Array(_), change) if !change.is_array() => "a list",
         (Value::String(text), change) if text != ALL && !change.is_string() => "a text",
         _ => return Ok(()),

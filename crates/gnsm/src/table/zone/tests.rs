@@ -77,10 +77,7 @@ fn rules_of_both_halves_of_the_world() {
 
 #[test]
 fn the_zones_of_this_machine_if_it_has_some() {
-    let Some(berlin) = Zone::named("Europe/Berlin") else {
-        println!("skipped: this machine has no zones");
-        return;
-    };
+    let Some(berlin) = Zone::named("Europe/Berlin") else { return };
     let hours = |utc: i64| (berlin.local(utc as f64) as i64 - utc) / 3600;
     assert_eq!((hours(at(2024, 1, 15, 12)), hours(at(2024, 7, 15, 12)), hours(at(2060, 7, 15, 12))), (1, 2, 2));
 }
