@@ -5,6 +5,7 @@ import threading
 import time
 
 import gnsm
+import gnsm.masks
 import numpy
 import pandas
 import polars
@@ -66,6 +67,11 @@ def test_half_a_character_is_no_text(frame):
     assert "is no text (" in problem(gnsm.fit, {half: range(30)})
     assert "is no text (" in problem(gnsm.fit, frame, label=half)
     assert "is no text (" in problem(gnsm.fit, frame, ignore=[half])
+    assert "is no text (" in problem(gnsm.fit, frame, method=half)
+    assert "is no text (" in problem(gnsm.fit, frame, label="account", anomaly=half)
+    assert "is no text (" in problem(gnsm.settings, half)
+    assert "is no text (" in problem(gnsm.masks.settings, half)
+    assert "is no text (" in problem(gnsm.masks.fit, {half: numpy.zeros((9, 9), dtype="uint8")})
     for function in (gnsm.fit, gnsm.load, gnsm.fit(frame).save):
         assert "the path 'x\\ud800' is none" in problem(function, half)
 

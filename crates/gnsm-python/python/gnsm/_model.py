@@ -33,7 +33,7 @@ class Surveyed(NamedTuple):
 
 def settings(method: str = "cells", *, preset: str | None = None, head: str | None = None) -> dict[str, Any]:
     """The default settings of a method: what `fit(settings=...)` may change."""
-    found: dict[str, Any] = json.loads(_gnsm.settings(method, preset, head))
+    found: dict[str, Any] = json.loads(_gnsm.settings(checked_name(str(method), "the name"), named(preset), named(head)))
     return found
 
 
@@ -76,7 +76,7 @@ def named(value: Any) -> str | None:
 def value_text(value: Any) -> str | None:
     """The text of a label, as the table has it."""
     if value is None or isinstance(value, str):
-        return value
+        return None if value is None else checked_name(value, "the value")
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool):
@@ -174,7 +174,7 @@ def fit(
     with Teller(progress) as teller:
         core, warnings = Core.fit(
             table.source,
-            method=str(method),
+            method=checked_name(str(method), "the name"),
             preset=named(preset),
             head=named(head),
             settings=settings_text(settings),

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _gnsm, _html
-from ._data import optional, path_of
+from ._data import checked_name, optional, path_of
 from ._gnsm import MASK_METHODS as METHODS
 from ._gnsm import GnsmError, MaskCore
 from ._model import named, rule_of, score_columns, seconds, settings_text, whole
@@ -37,7 +37,8 @@ Packed = tuple[int, int, bytes]
 
 def settings(method: str = METHODS[0], *, preset: str | None = None, head: str | None = None) -> dict[str, Any]:
     """The default settings of a method: what `fit(settings=...)` may change."""
-    found: dict[str, Any] | None = json.loads(_gnsm.mask_settings(method, preset, head))
+    method = checked_name(str(method), "the name")
+    found: dict[str, Any] | None = json.loads(_gnsm.mask_settings(method, named(preset), named(head)))
     return found or {}
 
 
@@ -74,7 +75,7 @@ def fit(
     with Teller(progress) as teller:
         core, warnings = MaskCore.fit(
             source,
-            method=str(method),
+            method=checked_name(str(method), "the name"),
             preset=named(preset),
             head=named(head),
             settings=settings_text(settings),
@@ -230,15 +231,15 @@ def _source(masks: Any, images: Any, names: Any) -> tuple[list[str], Source]:
     if images is not None and _is_path(masks) != _is_path(images):
         raise GnsmError("masks and images are both folders or both arrays; give two of one kind")
     if _is_path(masks):
-        ids = _names_in(masks, names)
-        return ids, ("folder", ids, os.fspath(masks), None if images is None else os.fspath(images))
+        ids = [checked_name(name, "the name") for name in _names_in(masks, names)]
+        return ids, ("folder", ids, path_of(masks), None if images is None else path_of(images))
     ids, arrays = _arrays(masks, names)
     pictures = None
     if images is not None:
         image_ids, pictures = _arrays(images, ids if isinstance(images, Mapping) else None)
         if len(image_ids) != len(ids):
             raise GnsmError(f"there are {len(ids)} masks and {len(image_ids)} images; give as many of both")
-    called = [f"mask {name}" for name in ids]
+    called = [f"mask {checked_name(name, 'the name')}" for name in ids]
     packed = [_or_problem(_mask, name, array) for name, array in zip(called, arrays)]
     images_packed = None
     if pictures is not None:
@@ -249,7 +250,7 @@ def _source(masks: Any, images: Any, names: Any) -> tuple[list[str], Source]:
 def _names_in(folder: str | os.PathLike[str], names: Any) -> list[str]:
     """The names that were asked for; those of all masks in the folder without that."""
     if _is_path(names):
-        return _gnsm.mask_names(os.fspath(names))
+        return _gnsm.mask_names(path_of(names))
     if names is not None:
         return [str(name) for name in _listed(names)]
     found = sorted(path.stem for path in Path(folder).glob("*.png"))
