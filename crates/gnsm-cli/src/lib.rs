@@ -37,6 +37,8 @@ use console::Console;
 #[doc(hidden)]
 pub use commands::inspect::describe;
 #[doc(hidden)]
+pub use commands::mask::fit::few_masks_warning;
+#[doc(hidden)]
 pub use commands::mask::inspect::describe as describe_masks;
 #[doc(hidden)]
 pub use commands::mask::{method_with as mask_method_with, networks::methods as mask_methods};

@@ -164,9 +164,27 @@ fn with_changes(method: &Method, changes: Value) -> Result<Method> {
     Ok(serde_json::from_value(whole)?)
 }
 
+/// Refuses a value of another type than the setting has: where all settings are read at once, nothing would name it. What can be
+/// nothing or without a limit may have either type.
+fn check_type(setting: &Value, change: &Value, path: &str) -> Result<()> {
+    let must = match (setting, change) {
+        (_, Value::Null) => return Ok(()),
+        (Value::Number(_), Value::String(text)) if text == ALL => return Ok(()),
+        (Value::Bool(_), change) if !change.is_boolean() => "true or false",
+        (Value::Number(number), change) if number.is_f64() && !change.is_number() => "a number",
+        (Value::Number(number), change) if !(number.is_f64() || change.is_i64() || change.is_u64()) => "a whole number",
+        (Value::Array(_), change) if !change.is_array() => "a list",
+        (Value::String(text), change) if text != ALL && !change.is_string() => "a text",
+        _ => return Ok(()),
+    };
+    let place = if path.is_empty() { "the settings".to_owned() } else { format!("setting `{path}`") };
+    bail!("{place}: is {change}, must be {must}")
+}
+
 /// Puts `changes` into `settings`, table by table.
 fn merge(settings: &mut Value, changes: Value, path: &str) -> Result<()> {
     let (Value::Object(changes), false) = (&changes, settings.is_null()) else {
+        check_type(settings, &changes, path)?;
         *settings = changes;
         return Ok(());
     };
@@ -180,6 +198,9 @@ fn merge(settings: &mut Value, changes: Value, path: &str) -> Result<()> {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         let Some(setting) = known.get_mut(key) else {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
+            if names.is_empty() {
+                bail!("there is no setting `{path}`, nor any other; leave it out");
+            }
             bail!("there is no setting `{path}`; there are {}", names.join(", "));
         };
         merge(setting, change.clone(), &path)?;
@@ -210,6 +231,19 @@ mod tests {
             assert_eq!(config, expected);
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_setting_of_a_wrong_type_is_named() {
+        for (toml, expected) in [
+            ("training.steps = \"many\"", "setting `training.steps`: is \"many\", must be a whole number"),
+            ("training.steps = 2.5", "setting `training.steps`: is 2.5, must be a whole number"),
+            ("training.learning_rate = true", "setting `training.learning_rate`: is true, must be a number"),
+            ("weighted = 1", "setting `weighted`: is 1, must be true or false"),
+        ] {
+            let problem = with_toml(GnsmConfig::fast(), toml).map_err(|error| error.to_string());
+            assert_eq!(problem.err().as_deref(), Some(expected));
+        }
     }
 
     #[test]

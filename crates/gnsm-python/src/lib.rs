@@ -20,12 +20,13 @@ pyo3::create_exception!(gnsm, GnsmError, PyValueError, "What went wrong, with th
 #[pymodule]
 mod _gnsm {
     use std::ffi::OsString;
+    use std::path::PathBuf;
 
     use gnsm::{Method, Schema};
     use pyo3::prelude::*;
 
     use crate::masks::method_names;
-    use crate::model::{choices, problem};
+    use crate::model::{choices, problem, rule_of, text};
     use crate::source;
     use crate::work::work;
 
@@ -54,6 +55,18 @@ mod _gnsm {
         py.detach(|| gnsm_cli::main_with(arguments))
     }
 
+    /// Looks for time zones in this folder too, where the system has none.
+    #[pyfunction]
+    fn look_for_zones_in(folder: PathBuf) {
+        gnsm::internals::table::look_for_zones_in(folder);
+    }
+
+    /// Refuses a rule that flags nothing or everything by mistake.
+    #[pyfunction]
+    fn check_rule(rule: (String, f64)) -> PyResult<()> {
+        rule_of(&rule).map(drop)
+    }
+
     /// The default settings of a method, as JSON.
     #[pyfunction]
     #[pyo3(signature = (method, preset=None, head=None))]
@@ -76,7 +89,7 @@ mod _gnsm {
         let schema = work(py, None, |_| {
             let table = source::whole(&mut reader)?;
             let rows: Vec<usize> = (0..table.n_rows()).collect();
-            Schema::learn(&table, &rows, &choices).map_err(|error| error.to_string())
+            Schema::learn(&table, &rows, &choices).map_err(text)
         })?;
         Ok(schema.columns.into_iter().map(|column| (column.name, column.kind.name(), column.reason)).collect())
     }

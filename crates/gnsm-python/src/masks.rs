@@ -13,7 +13,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyTuple};
 use rayon::prelude::*;
 
-use crate::GnsmError;
 use crate::model::{check_seconds, flags, numbers, problem, rule_of, text, write};
 use crate::work::{Teller, work};
 
@@ -44,11 +43,33 @@ pub fn mask_names(path: PathBuf) -> PyResult<Vec<String>> {
 /// Masks that somebody gave, and their images if there are any.
 enum Pictures {
     Folder { folder: MaskFolder, names: Vec<String> },
-    Arrays { names: Vec<String>, masks: Vec<Mask>, images: Option<Vec<Image>> },
+    Arrays { names: Vec<String>, masks: Vec<OrProblem<Mask>>, images: Option<Vec<OrProblem<Image>>> },
 }
+
+/// What was given, or why it cannot be used.
+type OrProblem<T> = Result<T, String>;
 
 /// An array of bytes: its height, its width, and all of it.
 type Pixels<'py> = (usize, usize, Bound<'py, PyBytes>);
+
+/// What Python makes of one array.
+#[derive(FromPyObject)]
+enum Given<'py> {
+    Pixels(Pixels<'py>),
+    /// Why it is none.
+    Problem(String),
+}
+
+impl Given<'_> {
+    /// The grid of that name, its cells made from its bytes.
+    fn grid<T>(&self, name: &str, cells: impl Fn(&[u8]) -> Vec<T>) -> OrProblem<Grid<T, 2>> {
+        match self {
+            Self::Pixels((height, width, bytes)) => Grid::new([*height, *width], cells(bytes.as_bytes()))
+                .ok_or_else(|| format!("{name}: has no pixels; give masks and images with pixels")),
+            Self::Problem(problem) => Err(problem.clone()),
+        }
+    }
+}
 
 impl Pictures {
     /// What Python gives: a word and what belongs to it.
@@ -56,7 +77,7 @@ impl Pictures {
     /// | word | then |
     /// |---|---|
     /// | `folder` | names, the folder of masks, the folder of images or `None` |
-    /// | `arrays` | names, (height, width, bytes) of each mask, the same of each image or `None` |
+    /// | `arrays` | names, (height, width, bytes) of each mask or what is wrong with it, the same of each image or `None` |
     fn open(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let source = source.cast::<PyTuple>()?;
         let word: String = source.get_item(0)?.extract()?;
@@ -66,17 +87,12 @@ impl Pictures {
                 (source.get_item(2)?.extract()?, source.get_item(3)?.extract()?);
             return Ok(Self::Folder { folder: MaskFolder { masks, images }, names });
         }
-        let masks: Vec<Pixels<'_>> = source.get_item(2)?.extract()?;
-        let images: Option<Vec<Pixels<'_>>> = source.get_item(3)?.extract()?;
-        let masks = masks.iter().zip(&names).map(|((height, width, bytes), name)| {
-            Grid::new([*height, *width], bytes.as_bytes().to_vec()).ok_or_else(|| without_pixels(name))
-        });
-        let masks = masks.collect::<PyResult<_>>()?;
-        let image = |((height, width, bytes), name): (&Pixels<'_>, &String)| {
-            let cells = bytes.as_bytes().as_chunks::<3>().0.to_vec();
-            Grid::new([*height, *width], cells).ok_or_else(|| without_pixels(name))
-        };
-        let images = images.map(|images| images.iter().zip(&names).map(image).collect::<PyResult<_>>()).transpose()?;
+        let masks: Vec<Given<'_>> = source.get_item(2)?.extract()?;
+        let images: Option<Vec<Given<'_>>> = source.get_item(3)?.extract()?;
+        let masks = masks.iter().zip(&names).map(|(mask, name)| mask.grid(name, <[u8]>::to_vec)).collect();
+        let colours = |bytes: &[u8]| bytes.as_chunks::<3>().0.to_vec();
+        let images =
+            images.map(|images| images.iter().zip(&names).map(|(image, name)| image.grid(name, colours)).collect());
         Ok(Self::Arrays { names, masks, images })
     }
 
@@ -94,24 +110,27 @@ impl Pictures {
     }
 
     /// Some of them as detectors see them; each comes or fails by itself.
-    fn samples(&self, preparation: &Preparation, part: Range<usize>) -> Vec<gnsm::Result<Sample>> {
+    fn samples(&self, preparation: &Preparation, part: Range<usize>) -> Vec<OrProblem<Sample>> {
         match self {
             Self::Folder { folder, names } => {
                 let slices = preparation.read(folder, &names[part.clone()]).into_iter().zip(&names[part]);
-                slices.map(|(slices, name)| only_slice(slices?, folder, name)).collect()
+                slices.map(|(slices, name)| only_slice(slices.map_err(text)?, folder, name).map_err(text)).collect()
             }
             Self::Arrays { names, masks, images } => {
-                let image = |at: usize| images.as_ref().map(|images| images[at].clone());
-                part.map(|at| preparation.prepare(masks[at].clone(), image(at), &names[at])).collect()
+                let sample = |at: usize| {
+                    let image = images.as_ref().map(|images| images[at].clone()).transpose()?;
+                    preparation.prepare(masks[at].clone()?, image, &names[at]).map_err(text)
+                };
+                part.map(sample).collect()
             }
         }
     }
 
     /// A mask as it is stored.
-    fn mask(&self, at: usize) -> gnsm::Result<Mask> {
+    fn mask(&self, at: usize) -> OrProblem<Mask> {
         match self {
-            Self::Folder { folder, names } => read_mask(folder.file(&names[at])),
-            Self::Arrays { masks, .. } => Ok(masks[at].clone()),
+            Self::Folder { folder, names } => read_mask(folder.file(&names[at])).map_err(text),
+            Self::Arrays { masks, .. } => masks[at].clone(),
         }
     }
 
@@ -145,18 +164,14 @@ fn only_slice(mut slices: Vec<Sample>, folder: &MaskFolder, name: &str) -> gnsm:
     })
 }
 
-fn without_pixels(name: &str) -> PyErr {
-    GnsmError::new_err(format!("{name}: has no pixels; give masks and images with pixels"))
-}
-
 /// What could not be used: the first are told in full.
 #[derive(Default)]
 struct Failures(Vec<String>);
 
 impl Failures {
     /// The value, or nothing after one more failure.
-    fn take<T>(&mut self, outcome: gnsm::Result<T>) -> Option<T> {
-        outcome.map_err(|error| self.0.push(error.to_string())).ok()
+    fn take<T>(&mut self, outcome: OrProblem<T>) -> Option<T> {
+        outcome.map_err(|error| self.0.push(error)).ok()
     }
 
     /// A sentence for each of the first, and how many more there are.
@@ -225,6 +240,7 @@ impl MaskCore {
             )
             .map_err(text)?;
             let mut warnings = Vec::from_iter(model.detector().warning());
+            warnings.extend(gnsm_cli::few_masks_warning(model.report().masks[1], model.calibration()));
             if max_seconds.is_some() && method.training().is_none() {
                 warnings.push(format!("max_seconds limits training, and `{}` has none", method.name()));
             }
@@ -381,12 +397,13 @@ pub fn mask_metrics<'py>(
     Ok((columns.collect::<PyResult<_>>()?, notes))
 }
 
-fn measure(truth: &Pictures, prediction: &Pictures, at: usize, void: Option<u8>) -> gnsm::Result<Quality> {
-    compare(&truth.mask(at)?, &prediction.mask(at)?, void).map_err(|error| match error {
+fn measure(truth: &Pictures, prediction: &Pictures, at: usize, void: Option<u8>) -> OrProblem<Quality> {
+    let measured = compare(&truth.mask(at)?, &prediction.mask(at)?, void).map_err(|error| match error {
         Error::Schema { problem, advice } => {
             let place = Place { file: prediction.names()[at].clone(), ..Place::default() };
             Error::data(place, problem, advice)
         }
         other => other,
-    })
+    });
+    measured.map_err(text)
 }

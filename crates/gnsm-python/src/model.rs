@@ -39,9 +39,20 @@ pub fn text(error: gnsm::Error) -> String {
     in_python(error.to_string())
 }
 
-/// Objects without a use come as lists of nothing (`source.rs`), and are called what they are.
+/// Objects without a use come as lists of nothing, whose cells are named after the first such object (`source.rs`). They are
+/// called what they are, and where they stand is told by the name.
 fn in_python(message: String) -> String {
-    message.replace("a column of type List(Null)", "a column of Python objects")
+    const TYPE: &str = "List(Null, field: '";
+    let Some((before, (named, after))) =
+        message.split_once(TYPE).and_then(|(before, rest)| Some((before, rest.split_once("')")?)))
+    else {
+        return message.replace("a column of type List(Null)", "a column of Python objects");
+    };
+    let before = before.replace(", line 1, column", ", column");
+    match before.strip_suffix("a column of type ") {
+        Some(before) => format!("{before}a column of Python objects ({named}){after}"),
+        None => format!("{before}Python objects ({named}){after}"),
+    }
 }
 
 /// Refuses a limit that is none.

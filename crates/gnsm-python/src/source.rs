@@ -18,7 +18,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use gnsm::internals::error::{Error, Place};
 use gnsm::{ReadOptions, Table, TableReader};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError, PyUnicodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyTuple};
 
@@ -32,6 +32,8 @@ use crate::model::problem;
 /// | `path` | the path |
 /// | `stream` | a name for messages, an object with `__arrow_c_stream__` |
 /// | `columns` | a name for messages, (name, type, categories) of each column, an iterator over pieces |
+///
+/// A column without a use has, in place of categories, the words for what stands in it.
 pub fn open(source: &Bound<'_, PyAny>) -> PyResult<TableReader> {
     let source = source.cast::<PyTuple>()?;
     let word: String = source.get_item(0)?.extract()?;
@@ -50,7 +52,8 @@ pub fn open(source: &Bound<'_, PyAny>) -> PyResult<TableReader> {
         }
         _ => {
             let name: String = source.get_item(1)?.extract()?;
-            let columns: Vec<(String, String, Vec<String>)> = source.get_item(2)?.extract()?;
+            let columns = source.get_item(2)?.extract::<Vec<(String, String, Vec<String>)>>();
+            let columns = columns.map_err(|error| GnsmError::new_err(format!("{name}: {}", no_text(&error))))?;
             let pieces: Bound<'_, PyIterator> = source.get_item(3)?.try_iter()?;
             let schema = schema(&columns);
             let pieces = Pieces { name: name.clone(), schema: schema.clone(), columns, source: pieces.unbind() };
@@ -70,10 +73,13 @@ pub fn whole(reader: &mut TableReader) -> Result<Table, String> {
 }
 
 fn stream(object: &Bound<'_, PyAny>, name: &str) -> PyResult<ArrowArrayStreamReader> {
-    let capsule = object.call_method0("__arrow_c_stream__")?;
     let no_stream = |error: &dyn std::fmt::Display| {
         GnsmError::new_err(format!("{name}: is no stream of tables ({error}); give a data frame"))
     };
+    let capsule = object.call_method0("__arrow_c_stream__").map_err(|error| {
+        // Ctrl-C and the like stay what they are.
+        if error.is_instance_of::<PyException>(object.py()) { no_stream(&error) } else { error }
+    })?;
     let capsule = capsule.cast::<PyCapsule>().map_err(|error| no_stream(&error))?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a valid stream, by the Arrow PyCapsule interface. `from_raw` moves the stream
@@ -106,11 +112,15 @@ impl Iterator for Pieces {
             let Some(piece) = self.source.bind(py).clone().next() else { return Ok(None) };
             let piece: Vec<Bound<'_, PyTuple>> = piece?.extract()?;
             let mut arrays = Vec::with_capacity(piece.len());
-            for (cells, (_, kind, categories)) in piece.iter().zip(&self.columns) {
+            for (cells, (name, kind, categories)) in piece.iter().zip(&self.columns) {
                 let (values, missing) = (cells.get_item(0)?, cells.get_item(1)?);
                 let missing = missing.extract::<Option<Bound<'_, PyBytes>>>()?;
                 let nulls = missing.map(|mask| nulls(mask.as_bytes()));
-                arrays.push(array(kind, categories, &values, nulls)?);
+                let array = array(kind, categories, &values, nulls).map_err(|error| {
+                    let is_text = error.is_instance_of::<PyUnicodeError>(py);
+                    if is_text { GnsmError::new_err(format!("column `{name}`: {}", no_text(&error))) } else { error }
+                })?;
+                arrays.push(array);
             }
             let batch = RecordBatch::try_new(self.schema.clone(), arrays);
             Ok(Some(batch.map_err(|error| GnsmError::new_err(error.to_string()))?))
@@ -119,12 +129,19 @@ impl Iterator for Pieces {
     }
 }
 
+/// What is wrong with a text that Python holds and that is none.
+fn no_text(error: &PyErr) -> String {
+    format!("holds what is no text ({error}); replace it")
+}
+
 fn nulls(mask: &[u8]) -> NullBuffer {
     NullBuffer::new(mask.iter().map(|&missing| missing == 0).collect::<BooleanBuffer>())
 }
 
 fn schema(columns: &[(String, String, Vec<String>)]) -> SchemaRef {
-    let field = |(name, kind, _): &(String, String, Vec<String>)| Field::new(name, data_type(kind), true);
+    let field = |(name, kind, categories): &(String, String, Vec<String>)| {
+        Field::new(name, data_type(kind, categories.first()), true)
+    };
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
@@ -137,7 +154,8 @@ fn unit(kind: &str) -> TimeUnit {
     }
 }
 
-fn data_type(kind: &str) -> DataType {
+/// The type of a kind of column; what has no use is named.
+fn data_type(kind: &str, name: Option<&String>) -> DataType {
     match kind {
         "float" => DataType::Float64,
         "integer" => DataType::Int64,
@@ -149,7 +167,7 @@ fn data_type(kind: &str) -> DataType {
         "time" => DataType::Time64(TimeUnit::Microsecond),
         _ if kind.starts_with("moment") => DataType::Timestamp(unit(kind), None),
         _ if kind.starts_with("span") => DataType::Duration(unit(kind)),
-        _ => DataType::List(Field::new("item", DataType::Null, true).into()),
+        _ => DataType::List(Field::new(name.map_or("item", String::as_str), DataType::Null, true).into()),
     }
 }
 
@@ -166,7 +184,7 @@ fn array(
     nulls: Option<NullBuffer>,
 ) -> PyResult<ArrayRef> {
     let integers = || words(values, i64::from_le_bytes);
-    Ok(match data_type(kind) {
+    Ok(match data_type(kind, categories.first()) {
         DataType::Float64 => Arc::new(Float64Array::new(words(values, f64::from_le_bytes)?.into(), nulls)),
         DataType::Int64 => Arc::new(Int64Array::new(integers()?.into(), nulls)),
         DataType::UInt64 => Arc::new(UInt64Array::new(words(values, u64::from_le_bytes)?.into(), nulls)),

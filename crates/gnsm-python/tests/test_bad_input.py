@@ -1,9 +1,11 @@
 """Bad input is told in one sentence, and never takes the interpreter down."""
 
+import json
 import threading
 import time
 
 import gnsm
+import gnsm.masks
 import numpy
 import pandas
 import polars
@@ -34,10 +36,57 @@ def test_what_is_no_table():
     assert "a NoneType is no table" in problem(gnsm.fit, None)
     assert "a list of dicts is no table; give a data frame" in problem(gnsm.fit, [{"a": 1}] * 30)
     assert "the rows have different lengths" in problem(gnsm.fit, [[1, 2], [3]] * 20)
-    assert "column `a`: is one value" in problem(gnsm.fit, {"a": (row for row in range(30))})
-    assert "the table, line 1, column `a`: a column of Python objects" in problem(
+    assert "column `a`: is a generator, which is used up as it is read" in problem(
+        gnsm.fit, {"a": (row for row in range(30))}
+    )
+    assert "the table, column `a`: a column of Python objects (an array of 2 dimensions)" in problem(
         gnsm.fit, {"a": numpy.zeros((30, 2)), "b": range(30)}
     )
+    assert "is no table" in problem(gnsm.fit, pyarrow.array(range(300)))
+    assert "is no stream of tables" in problem(gnsm.fit, pyarrow.chunked_array([range(300)]))
+
+
+def test_objects_are_named_by_their_row_and_their_type(frame, model):
+    cells = ["a", "b", "c", {1, 2}] * (len(frame) // 4)
+    for data in (frame.assign(tags=cells), {"tags": cells, "amount": list(frame["amount"])}):
+        text = problem(gnsm.fit, data)
+        assert "column `tags`: a column of Python objects (set in row 3, counted from 0) cannot be scored" in text
+        assert "line 1" not in text
+    text = problem(model.score, frame.assign(amount=[object()] * len(frame)))
+    assert "column `amount`: type Python objects (object in row 0, counted from 0) cannot be scored" in text
+
+
+def test_half_a_character_is_no_text(frame):
+    half = "x\ud800"
+    cells = ["a", half] * 150
+    objects = pandas.DataFrame({"t": pandas.Series(cells, dtype=object)})
+    for data in (objects, {"t": cells}, {"t": numpy.array(cells)}):
+        assert "t" in (text := problem(gnsm.fit, data)) and "is no text (" in text, text
+    mixed = pandas.DataFrame({"t": pandas.Series([1, half] * 150, dtype=object)})
+    assert "column `t`: holds what is no text (" in problem(gnsm.fit, mixed)
+    assert "is no text (" in problem(gnsm.fit, {half: range(30)})
+    assert "is no text (" in problem(gnsm.fit, frame, label=half)
+    assert "is no text (" in problem(gnsm.fit, frame, ignore=[half])
+    assert "is no text (" in problem(gnsm.fit, frame, method=half)
+    assert "is no text (" in problem(gnsm.fit, frame, label="account", anomaly=half)
+    assert "is no text (" in problem(gnsm.settings, half)
+    assert "is no text (" in problem(gnsm.masks.settings, half)
+    assert "is no text (" in problem(gnsm.masks.fit, {half: numpy.zeros((9, 9), dtype="uint8")})
+    for function in (gnsm.fit, gnsm.load, gnsm.fit(frame).save):
+        assert "the path 'x\\ud800' is none" in problem(function, half)
+
+
+def test_settings_of_wrong_types(frame):
+    forest = {"method": "isolation-forest"}
+    for wrong in ("a", 2.5, [1], True):
+        text = problem(gnsm.fit, frame, settings={"trees": wrong}, **forest)
+        assert f"setting `trees`: is {json.dumps(wrong)}, must be a whole number" in text
+    assert "`settings` is [1]; give a dict" in problem(gnsm.fit, frame, settings=[1])
+    assert "there is no setting `a`, nor any other" in problem(gnsm.fit, frame, settings={"a": 1})
+    model = gnsm.fit(frame, settings={"trees": numpy.int64(7)}, **forest)
+    assert model.settings["trees"] == 7
+    text = problem(gnsm.fit, frame, method="gnsm", settings={"training": {"steps": "many"}})
+    assert 'setting `training.steps`: is "many", must be a whole number' in text
 
 
 class Stream:
@@ -155,6 +204,7 @@ def test_numbers_that_are_none(frame, model):
     assert numpy.isfinite(scores).all()
     assert scores["r1"] > scores["r10"]
     assert numpy.isfinite(gnsm.fit(changed).score(changed)["score"]).all()
+    assert model.explain(changed, rows=[4], reasons=1)["saw"].iloc[0] == "1e308"
     nothing = gnsm.fit(changed.assign(amount=numpy.nan)).score(changed.assign(amount=numpy.nan))
     assert numpy.isfinite(nothing["score"]).all()
 
@@ -175,6 +225,8 @@ def test_wrong_settings(frame, model):
     for name, wrong in (("top", "a"), ("top", 1.5), ("reasons", -2)):
         assert f"setting `{name}`: is {wrong!r}" in problem(model.explain, frame, **{name: wrong})
     assert "setting `fdr`: is 'a', must be a number" in problem(model.odd_cells, frame, fdr="a")
+    assert "setting `fdr`: is 2, must lie between 0 and 1" in problem(model.odd_cells, frame, fdr=2)
+    assert "a Series is no name; give the name of the column" in problem(gnsm.fit, frame, label=frame["amount"])
     assert "setting `at_least`: is None, must be a number" in problem(model.repair, frame, at_least=None)
     assert "setting `threshold`: must be a number" in problem(model.score, frame, threshold=numpy.nan)
     assert "setting `max_seconds`: is 'a', must be a number" in problem(gnsm.fit, frame, max_seconds="a")
@@ -208,7 +260,8 @@ def test_damaged_models(model, tmp_path):
     assert "not a model file" in problem(gnsm.load, path)
     assert gnsm.Model.from_bytes(bytearray(data)).to_bytes() == bytes(data)
     assert "is a folder" in problem(model.save, tmp_path)
-    assert "No such file" in problem(model.save, tmp_path / "no" / "folder.gnsm")
+    text = problem(model.save, tmp_path / "no" / "folder.gnsm")
+    assert "folder.gnsm: No such file" in text and ".part" not in text
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.gnsm"]
 
 

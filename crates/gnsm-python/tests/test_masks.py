@@ -154,10 +154,46 @@ def test_one_bad_mask_does_not_stop_the_others(folder):
     assert not scores["anomaly"].iloc[[3, 5]].any()
     with pytest.raises(gnsm.GnsmError, match="2 of 40 masks cannot be used; the first: .*m03.png"):
         gnsm.masks.fit(folder / "pred", names=names(40), method="largest-component")
+    good = squares()[0]
+    bad = {
+        "float64": good[0] / 2,
+        "holds -3 to": good[0].astype(int) - 3,
+        "has 3 dimensions": good,
+        "is None": None,
+        "has no pixels": good[0][:0],
+        "is no array": [[1], [2, 3]],
+    }
+    with pytest.warns(gnsm.GnsmWarning) as caught:
+        found = model.score([good[0], *bad.values(), good[1]])
+    assert list(numpy.flatnonzero(found["score"].isna())) == [1, 2, 3, 4, 5, 6]
+    texts = [str(warning.message) for warning in caught]
+    for place, (words, _) in enumerate(bad.items()):
+        assert any(text.startswith(f"mask {place + 1}: ") and words in text for text in texts), (words, texts)
+    alone = model.score(good[:2])
+    assert numpy.array_equal(found["score"].iloc[[0, 7]], alone["score"])
+    with pytest.warns(gnsm.GnsmWarning, match="mask 1: is None"):
+        assert model.maps([good[0], None])[1] is None
+    with pytest.warns(gnsm.GnsmWarning, match="mask 1: is None"):
+        quality = gnsm.masks.metrics([good[0], good[1]], [good[0], None])
+    assert quality["dice"].iloc[0] == 1 and numpy.isnan(quality["dice"].iloc[1])
     high = squares()[0]
     high[2, 0, 0] = 9
     with pytest.warns(gnsm.GnsmWarning, match="mask 2: holds class 9, and classes are 0 to 2"):
         assert numpy.isnan(model.score(high)["score"].iloc[2])
+
+
+def test_few_masks_a_page_and_scores_by_a_function(tmp_path):
+    masks = squares()[0]
+    with pytest.warns(gnsm.GnsmWarning, match="these are too few masks to calibrate well: with 4 held out"):
+        model = gnsm.masks.fit(masks, method="largest-component")
+    page = model._repr_html_()
+    assert "largest-component" in page and "by quantile" in page and "training masks" in page
+    expected = model.score(masks, threshold=3)
+    model.save(tmp_path / "masks.gnsm")
+    for one in (model, tmp_path / "masks.gnsm", str(tmp_path / "masks.gnsm")):
+        assert gnsm.masks.score(one, masks, threshold=3).equals(expected)
+    with pytest.raises(gnsm.GnsmError, match="a int is no model of masks"):
+        gnsm.masks.score(3, masks)
 
 
 def test_what_are_no_masks(tmp_path):

@@ -165,6 +165,24 @@ def test_batches_are_widened_whatever_their_kind(frame, model):
     assert numpy.array_equal(frames[0]["score"].to_numpy(), expected)
 
 
+def test_columns_that_are_called_as_scores_are_kept_under_another_name(frame):
+    table = frame.rename(columns={"count": "score"}).assign(input_score=1.0, reason_1="mine")
+    model = gnsm.fit(table)
+    scores = model.score(table, drift=False)["score"].to_numpy()
+    kept = ["input_score", "approved", "input_input_score", "input_reason_1", "score", "p_value", "anomaly", "reason_1"]
+    polar = polars.from_pandas(table)
+    for batch in (table, polar, polar.to_arrow(), {name: list(table[name]) for name in table}):
+        wide = next(model.score_batches([batch], explain=1))
+        names = list(wide) if isinstance(wide, dict) else list(getattr(wide, "column_names", wide.columns))
+        assert [name for name in names if name not in ("department", "account", "amount", "day")] == kept
+        assert numpy.array_equal(numpy.asarray(wide["score"]), scores)
+        assert str(list(wide["input_reason_1"])[0]) == "mine"
+    assert list(next(model.score_batches([table.iloc[:0]])).columns)[3] == "input_score"
+    whole = {0: list(frame["amount"]), "score": list(frame["department"])}
+    wide = next(gnsm.fit(whole).score_batches([whole]))
+    assert list(wide) == [0, "input_score", "score", "p_value", "anomaly"]
+
+
 def test_pages_are_escaped(frame):
     frame["account"] = frame["account"].astype(object)
     frame.loc["r250", "account"] = "<script>alert(1)</script>"

@@ -1,9 +1,18 @@
 """scikit-learn's own checks, for every method."""
 
+import ast
+import inspect
+import pathlib
+import subprocess
+import sys
+
 import gnsm
+import gnsm.pyod
 import gnsm.sklearn
 import numpy
+import polars
 import pytest
+from gnsm._estimators import class_name
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV
@@ -63,6 +72,59 @@ def test_frames_keep_their_types(frame):
     assert detector.model_.to_bytes() == gnsm.fit(frame).to_bytes()
     with pytest.raises(ValueError, match="feature names"):
         detector.predict(frame.rename(columns={"amount": "sum"}))
+
+
+@pytest.mark.parametrize("package", [gnsm.sklearn, gnsm.pyod])
+def test_frames_and_arrays_of_one_width_go_by_their_places(frame, package, recwarn):
+    numbers = frame[["amount", "count"]].astype("float64").fillna(7)
+    score = "decision_function"
+    of_frame = package.ECOD().fit(numbers)
+    expected = getattr(of_frame, score)(numbers)
+    assert numpy.array_equal(getattr(of_frame, score)(numbers.to_numpy()), expected)
+    of_array = package.ECOD().fit(numbers.to_numpy())
+    expected = getattr(of_array, score)(numbers.to_numpy())
+    for same in (numbers, polars.from_pandas(numbers)):
+        assert numpy.array_equal(getattr(of_array, score)(same), expected)
+    assert not [warning for warning in recwarn if issubclass(warning.category, gnsm.GnsmWarning)]
+    with pytest.raises(ValueError, match="features|columns"):
+        getattr(of_frame, score)(numbers.to_numpy()[:, :1])
+    # An array of objects has the types of its cells, and steps stay those of training.
+    mixed = package.Cells().fit(frame[["department", "amount"]])
+    places = frame[["department", "amount"]].to_numpy(dtype=object)
+    assert numpy.array_equal(getattr(mixed, score)(places), getattr(mixed, score)(frame[["department", "amount"]]))
+    steps = package.CBRW().fit(numbers.to_numpy())
+    assert numpy.array_equal(getattr(steps, score)(numbers), getattr(steps, score)(numbers.to_numpy()))
+
+
+@pytest.mark.parametrize("package", [gnsm.sklearn, gnsm.pyod])
+def test_type_checkers_see_a_class_for_each_method(package):
+    text = pathlib.Path(package.__file__).read_text()
+    classes = [f"    class {class_name(method)}(_OneMethod): ...\n" for method in gnsm.METHODS]
+    assert "".join(classes) in text and text.count("(_OneMethod): ...") == len(gnsm.METHODS)
+    # The parameters are those that the classes have when they run.
+    stub = next(
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef) and node.name == "_OneMethod"
+    )
+    arguments = stub.body[0].args
+    names = [argument.arg for argument in [*arguments.args, *arguments.kwonlyargs]][1:]
+    defaults = [ast.literal_eval(node) for node in [*arguments.defaults, *arguments.kw_defaults]]
+    running = inspect.signature(package.KNN).parameters.values()
+    assert (names, defaults) == ([one.name for one in running], [one.default for one in running])
+
+
+def test_mypy_knows_the_classes(tmp_path):
+    (tmp_path / "user.py").write_text(
+        "from gnsm import pyod\n"
+        "from gnsm.sklearn import GNSM, IsolationForest\n"
+        "\n"
+        "forest: GNSM = IsolationForest(contamination=0.02)\n"
+        "neighbours = pyod.KNN(0.1)\n"
+        "wrong = pyod.KNN(method='ecod')\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "user.py"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    lines = [line for line in run.stdout.splitlines() if line.startswith("user.py") and "error" in line]
+    assert len(lines) == 1 and 'user.py:6: error: Unexpected keyword argument "method"' in lines[0], run.stdout
 
 
 def test_pipelines_and_searches(frame):

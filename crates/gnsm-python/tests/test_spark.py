@@ -61,6 +61,35 @@ def test_a_fit_is_that_of_one_machine_whatever_the_partitions(spark, file):
         assert model.to_bytes() == expected.to_bytes(), parts
 
 
+def test_a_fit_on_all_rows_is_that_of_the_command_line(spark, file):
+    expected = gnsm.fit(file, max_rows=100_000)
+    for parts in (1, 3):
+        model = gnsm.spark.fit(spark.read.parquet(str(file)).repartition(parts), rows=100_000)
+        assert model.to_bytes() == expected.to_bytes(), parts
+
+
+def test_what_is_wrong_is_told_on_the_driver(spark, file):
+    df = spark.read.parquet(str(file)).limit(50)
+    model = gnsm.fit(file, ignore=["number"])
+    for words, arguments, options in (
+        ("a DataFrame is no Spark data frame", (pandas.DataFrame({"a": [1]}), model), {}),
+        ("a str is no Spark data frame", ("ledger.parquet", model), {}),
+        ("a str is no model", (df, "model.gnsm"), {}),
+        ("setting `contamination`: is 7, must lie between 0 and 1", (df, model), {"contamination": 7}),
+        ("are two rules; give one", (df, model), {"contamination": 0.1, "threshold": 3}),
+        ("setting `explain`: is -1", (df, model, -1), {}),
+        ("lacks the model's column `amount`", (df.drop("amount"), model), {}),
+        ("column `amount`: two columns have this name", (df.select("*", "amount"), model), {}),
+        ("has a column `Score` already", (df.withColumn("Score", df["amount"]), model), {}),
+    ):
+        with pytest.raises(gnsm.GnsmError, match=words):
+            gnsm.spark.score(*arguments, **options)
+    with pytest.raises(gnsm.GnsmError, match="a DataFrame is no Spark data frame"):
+        gnsm.spark.fit(pandas.DataFrame({"a": [1]}))
+    with pytest.raises(gnsm.GnsmError, match="two columns have this name"):
+        gnsm.spark.fit(df.select("*", "amount"))
+
+
 def test_a_fit_knows_what_only_other_rows_have(spark, file):
     df = spark.read.parquet(str(file))
     with pytest.warns(gnsm.GnsmWarning, match="of 3,000 rows"):

@@ -96,7 +96,7 @@ pub struct ColumnArguments {
     /// The column that marks known anomalies. Neither this column nor the rows it marks are learned from.
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
-    /// The value of the label column that means anomaly [default: 1].
+    /// The value of the label column that means anomaly [default: 1, which `true` is too].
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub anomaly: Option<String>,
     /// Leave these columns out, separated by commas.

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import importlib.util
 import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ._gnsm import GnsmError
+from ._gnsm import GnsmError, look_for_zones_in
+
+# The zones that pip has, for systems without any.
+_TZDATA = importlib.util.find_spec("tzdata")
+for _folder in (_TZDATA and _TZDATA.submodule_search_locations) or ():
+    look_for_zones_in(os.path.join(_folder, "zoneinfo"))
 
 #: Rows of a piece that is handed over at a time.
 PIECE = 65_536
@@ -98,22 +104,14 @@ def given(data: Any) -> Given:
     if isinstance(data, Given):
         return data
     if isinstance(data, (str, os.PathLike)):
-        if not os.fspath(data):
-            raise GnsmError("the path is empty; give the path of a file")
-        return Given("path", ("path", os.fspath(data)))
+        return Given("path", ("path", path_of(data)))
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     if pandas is not None and isinstance(data, pandas.DataFrame):
         return Given("pandas", _pandas(data), data.index)
     if pandas is not None and isinstance(data, pandas.Series):
         raise GnsmError("a series is no table; give a data frame, such as `series.to_frame()`")
     if polars is not None and isinstance(data, polars.DataFrame):
-        for name, dtype in data.schema.items():
-            if dtype == polars.Object:
-                raise GnsmError(
-                    f"the data frame, column `{name}`: holds Python objects, which polars does not hand on; "
-                    "drop the column or cast it"
-                )
-        return Given("polars", ("stream", "the data frame", data))
+        return Given("polars", ("stream", "the data frame", _polars(data)))
     if polars is not None and isinstance(data, polars.LazyFrame):
         raise GnsmError("a lazy frame has no rows yet; give `frame.collect()`")
     if polars is not None and isinstance(data, polars.Series):
@@ -129,7 +127,10 @@ def given(data: Any) -> Given:
         kind = "pyarrow" if type(data).__module__.startswith("pyarrow") else "arrow"
         return Given(kind, ("stream", "the table", data))
     if hasattr(data, "__arrow_c_array__") and optional("pyarrow"):
-        batch = optional("pyarrow").record_batch(data)
+        try:
+            batch = optional("pyarrow").record_batch(data)
+        except Exception as error:  # noqa: BLE001
+            raise GnsmError(f"a {type(data).__name__} is no table ({error}); give a table with named columns") from None
         return Given("pyarrow", ("stream", "the table", optional("pyarrow").Table.from_batches([batch])))
     if isinstance(data, (list, tuple)):
         if any(isinstance(row, Mapping) for row in data):
@@ -142,6 +143,27 @@ def given(data: Any) -> Given:
         f"a {type(data).__name__} is no table; give a pandas, polars or pyarrow frame, a numpy array, a dict of columns "
         "or the path of a file"
     )
+
+
+def path_of(path: str | os.PathLike[str]) -> str:
+    """A path that a file can have."""
+    found = os.fspath(path)
+    if not found:
+        raise GnsmError("the path is empty; give the path of a file")
+    try:
+        os.fsencode(found)
+    except UnicodeEncodeError as error:
+        raise GnsmError(f"the path {ascii(found)} is none ({error}); give the path of a file") from None
+    return found
+
+
+def checked_name(name: str, what: str) -> str:
+    """A name that is a text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise GnsmError(f"{what} {ascii(name)} is no text ({error}); rename it") from None
+    return name
 
 
 TWICE = "two columns have this name; rename one of them"
@@ -157,8 +179,45 @@ def _twice(names: Sequence[str]) -> str | None:
     return None
 
 
+def _polars(frame: Any) -> Any:
+    """The frame with types that others can read: polars hands on nulls in a form of its own, and whole numbers of 128 bits,
+    which no other package has."""
+    import polars
+
+    wide = [getattr(polars, name) for name in ("Int128", "UInt128") if hasattr(polars, name)]
+    new = []
+    for name, dtype in frame.schema.items():
+        if dtype == polars.Object:
+            raise GnsmError(
+                f"the data frame, column `{name}`: holds Python objects, which polars does not hand on; "
+                "drop the column or cast it"
+            )
+        column = frame.get_column(name)
+        if dtype in wide:
+            whole = column.cast(polars.Int64, strict=False)
+            new.append(whole if whole.null_count() == column.null_count() else column.cast(polars.Float64))
+        elif (known := _without_null(dtype)) != dtype:
+            new.append(column.cast(known))
+    return frame.with_columns(new) if new else frame
+
+
+def _without_null(dtype: Any) -> Any:
+    """A type of polars in which nulls are missing texts."""
+    import polars
+
+    if dtype == polars.Null:
+        return polars.String()
+    if isinstance(dtype, polars.List):
+        return polars.List(_without_null(dtype.inner))
+    if isinstance(dtype, polars.Array):
+        return polars.Array(_without_null(dtype.inner), dtype.size)
+    if isinstance(dtype, polars.Struct):
+        return polars.Struct({field.name: _without_null(field.dtype) for field in dtype.fields})
+    return dtype
+
+
 def _pandas(frame: Any) -> Source:
-    names = [str(name) for name in frame.columns]
+    names = [checked_name(str(name), "the data frame: the column's name") for name in frame.columns]
     twice = _twice(names)
     if twice is not None:
         raise GnsmError(f"the data frame, column `{twice}`: {TWICE}")
@@ -168,22 +227,73 @@ def _pandas(frame: Any) -> Source:
     pyarrow = optional("pyarrow")
     if pyarrow is None:
         return _columns("the data frame", dict(zip(names, series)))
-    arrays = [_arrow(pyarrow, column) for column in series]
+    arrays = [_arrow(pyarrow, name, column) for name, column in zip(names, series)]
     return "stream", "the data frame", pyarrow.table(arrays, names=names)
 
 
-def _arrow(pyarrow: Any, column: Any) -> Any:
-    """A pandas column as Arrow has it; objects by their content."""
-    if str(column.dtype).startswith("Sparse"):
+def _plain(column: Any) -> Any:
+    """A pandas column without what only pandas has: times are those that a clock on the wall shows in the column's zone, and
+    a period is its first moment."""
+    import pandas
+
+    dtype = column.dtype
+    if str(dtype).startswith("Sparse"):
         column = column.sparse.to_dense()
-    try:
-        return pyarrow.array(column, from_pandas=True)
-    except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
-        pass
-    texts = _texts(column)
-    if texts is None:
-        return pyarrow.nulls(len(column), pyarrow.list_(pyarrow.null()))
-    return pyarrow.array(texts, pyarrow.string())
+    elif isinstance(dtype, pandas.PeriodDtype):
+        column = column.dt.to_timestamp()
+    elif isinstance(dtype, pandas.DatetimeTZDtype):
+        column = column.dt.tz_localize(None)
+    elif getattr(dtype, "kind", "") == "f" and getattr(dtype, "itemsize", 8) > 8:
+        column = column.astype("float64")
+    return column
+
+
+#: What pandas says of columns of objects that Arrow takes as they are.
+_AS_ARROW_HAS_IT = frozenset(("string", "empty", "boolean", "integer", "floating", "decimal", "date", "time", "bytes"))
+
+
+def _arrow(pyarrow: Any, name: str, column: Any) -> Any:
+    """A pandas column as Arrow has it; objects by their content, as they are without Arrow."""
+    import pandas
+
+    column = _plain(column)
+    if column.dtype != object or pandas.api.types.infer_dtype(column, skipna=True) in _AS_ARROW_HAS_IT:
+        try:
+            return pyarrow.array(column, from_pandas=True)
+        except UnicodeEncodeError as error:
+            raise GnsmError(f"the data frame, column `{name}`: holds what is no text ({error}); replace it") from None
+        except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
+            pass
+    spec = _pandas_spec(column)
+    if spec.kind == "useless":
+        try:
+            return pyarrow.array(column, from_pandas=True)
+        except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
+            return pyarrow.nulls(len(column), pyarrow.list_(pyarrow.field(spec.categories[0], pyarrow.null())))
+    return _arrow_of(pyarrow, name, spec, len(column))
+
+
+def _arrow_of(pyarrow: Any, name: str, spec: Spec, n_rows: int) -> Any:
+    """A column that is none of Arrow's, as Arrow has it."""
+    import numpy
+
+    cells, missing = spec.take(0, n_rows)
+    if spec.kind == "text":
+        try:
+            return pyarrow.array(cells, pyarrow.string())
+        except UnicodeEncodeError as error:
+            raise GnsmError(f"the data frame, column `{name}`: holds what is no text ({error}); replace it") from None
+    mask = None if missing is None else _flags(missing)
+    width = {"float": "<f8", "unsigned": "<u8", "boolean": "?"}.get(spec.kind, "<i8")
+    numbers = numpy.frombuffer(cells, dtype=width)
+    if spec.kind == "date":
+        return pyarrow.array(numbers.astype("int32"), mask=mask).view(pyarrow.date32())
+    array = pyarrow.array(numbers, mask=mask)
+    kind, _, unit = spec.kind.partition("-")
+    times = {"moment": pyarrow.timestamp, "span": pyarrow.duration}
+    if kind in times:
+        return array.view(times[kind](unit))
+    return array.view(pyarrow.time64("us")) if kind == "time" else array
 
 
 def _array(data: Any) -> Source:
@@ -217,6 +327,12 @@ def _columns(name: str, columns: Mapping[str, Any]) -> Source:
         raise GnsmError(f"{name}: has no columns; give a table with columns")
     lengths = {}
     for column, values in columns.items():
+        checked_name(column, f"{name}: the column's name")
+        if isinstance(values, Iterator):
+            raise GnsmError(
+                f"{name}, column `{column}`: is a {type(values).__name__}, which is used up as it is read; give `list(...)` "
+                "of it"
+            )
         if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
             raise GnsmError(f"{name}, column `{column}`: is one value; give a list or an array with a value for each row")
         lengths[column] = len(values)
@@ -246,8 +362,15 @@ class Pieces:
 def _spec(values: Any) -> Spec:
     import numpy
 
-    if type(values).__module__.startswith("pandas"):
+    package = type(values).__module__.split(".")[0]
+    if package == "pandas":
         return _pandas_spec(values)
+    if package == "polars" and getattr(values.dtype, "time_zone", None):
+        values = values.dt.replace_time_zone(None)
+    if package == "pyarrow" and getattr(values.type, "tz", None):
+        import pyarrow.compute
+
+        values = pyarrow.compute.local_timestamp(values)
     if isinstance(values, numpy.ma.MaskedArray):
         mask = numpy.ma.getmaskarray(values)
         return _with_mask(_spec(numpy.asarray(values.data)), mask)
@@ -259,7 +382,7 @@ def _spec(values: Any) -> Spec:
         else:
             values = _objects(values)
     if values.ndim != 1:
-        return _useless()
+        return _useless(f"an array of {values.ndim} dimensions")
     kind = values.dtype.kind
     if kind == "f":
         return Spec("float", [], lambda a, b: (values[a:b].astype("<f8").tobytes(), None))
@@ -275,12 +398,12 @@ def _spec(values: Any) -> Spec:
         return Spec("text", [], lambda a, b: (values[a:b].astype(str).tolist(), None))
     if kind == "O":
         return _object_spec(values)
-    return _useless()
+    return _useless(str(values.dtype))
 
 
-def _useless() -> Spec:
-    """A type that has no use here; an error only if the column is used."""
-    return Spec("useless", [], lambda a, b: (b - a, None))
+def _useless(what: str) -> Spec:
+    """A type that has no use here, and what it is; an error only if the column is used."""
+    return Spec("useless", [what.replace("'", "")], lambda a, b: (b - a, None))
 
 
 def _with_mask(spec: Spec, mask: Any) -> Spec:
@@ -327,6 +450,7 @@ def _pandas_spec(column: Any) -> Spec:
     import numpy
     import pandas
 
+    column = _plain(column if isinstance(column, pandas.Series) else pandas.Series(column))
     dtype = column.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
         categories = list(dtype.categories)
@@ -336,10 +460,6 @@ def _pandas_spec(column: Any) -> Spec:
         return Spec("category", categories, lambda a, b: (codes[a:b].astype("<i8").tobytes(), None))
     if isinstance(dtype, numpy.dtype):
         return _spec(column.to_numpy())
-    if isinstance(dtype, pandas.DatetimeTZDtype):
-        return _times(column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
-    if str(dtype).startswith("Sparse"):
-        return _spec(column.sparse.to_dense().to_numpy())
     kind = getattr(dtype, "kind", "O")
     if kind in "iufb":
         width = {"i": "int64", "u": "uint64", "f": "float64", "b": "bool"}[kind]
@@ -359,17 +479,29 @@ def _objects(values: Any) -> Any:
 def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and math.isnan(value)
+    if isinstance(value, float):
+        return math.isnan(value)
+    # Numbers and times of numpy that are none differ from themselves.
+    return type(value).__module__ == "numpy" and value.shape == () and bool(value != value)
 
 
-def _texts(values: Any) -> list[str | None] | None:
-    """Cells of several types as texts; `None` if one is of a type that has no text worth comparing."""
+def _python(value: Any) -> Any:
+    """A number or a time of numpy as Python has it, and a period of pandas as its first moment."""
     import numpy
 
+    if type(value).__name__ == "Period":
+        return value.to_timestamp()
+    # As numbers of nanoseconds, times would be times no more.
+    if isinstance(value, (numpy.datetime64, numpy.timedelta64)):
+        value = value.astype(f"{value.dtype.kind}8[us]")
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
+def _texts(values: Any) -> list[str | None] | str:
+    """Cells of several types as texts, or which one is of a type that has no text worth comparing."""
     texts: list[str | None] = []
-    for value in values:
-        if isinstance(value, numpy.generic):
-            value = value.item()
+    for row, value in enumerate(values):
+        value = _python(value)
         if is_missing(value):
             texts.append(None)
         elif isinstance(value, str):
@@ -381,7 +513,7 @@ def _texts(values: Any) -> list[str | None] | None:
         elif isinstance(value, (int, float, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)):
             texts.append(str(value))
         else:
-            return None
+            return f"{type(value).__name__} in row {row}, counted from 0"
     return texts
 
 
@@ -393,23 +525,24 @@ def _microseconds(span: datetime.timedelta) -> int:
 
 
 def _moment(value: datetime.datetime) -> int:
-    if value.tzinfo is not None:
-        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-    return _microseconds(value - EPOCH)
+    """What a clock on the wall shows, whatever its zone."""
+    return _microseconds(value.replace(tzinfo=None) - EPOCH)
 
 
 def _time(value: datetime.time) -> int:
     return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
 
 
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _object_spec(values: Any) -> Spec:
     """A column of Python objects, by its content."""
-    import numpy
-
-    kinds: set[type] = set()
-    for value in values:
-        if not is_missing(value):
-            kinds.add(type(value.item()) if isinstance(value, numpy.generic) else type(value))
+    kinds = {type(_python(value)) for value in values if not is_missing(value)}
 
     def all_are(*types: type) -> bool:
         return bool(kinds) and all(issubclass(kind, types) for kind in kinds)
@@ -421,7 +554,7 @@ def _object_spec(values: Any) -> Spec:
     for types, kind, width, of in (
         ((bool,), "boolean", "u1", bool),
         ((int,), "integer", "<i8", int),
-        ((int, float, decimal.Decimal), "float", "<f8", float),
+        ((int, float, decimal.Decimal), "float", "<f8", _float),
         ((datetime.datetime,), "moment-us", "<i8", _moment),
         ((datetime.time,), "time", "<i8", _time),
         ((datetime.timedelta,), "span-us", "<i8", _microseconds),
@@ -436,13 +569,17 @@ def _object_spec(values: Any) -> Spec:
 def _object_numbers(values: Any, kind: str, width: str, of: Callable[[Any], Any]) -> Spec:
     import numpy
 
-    if kind == "integer" and any(not is_missing(v) and not -(2**63) <= v < 2**63 for v in values):
-        return _text_spec(values)
+    if kind == "integer":
+        known = [int(value) for value in values if not is_missing(value)]
+        if min(known) < -(2**63) or max(known) >= 2**64 or min(known) < 0 and max(known) >= 2**63:
+            kind, width, of = "float", "<f8", _float
+        elif max(known) >= 2**63:
+            kind, width = "unsigned", "<u8"
 
     def take(start: int, end: int) -> Cells:
         part = values[start:end]
         missing = [is_missing(value) for value in part]
-        numbers = [0 if gone else of(value) for value, gone in zip(part, missing)]
+        numbers = [0 if gone else of(_python(value)) for value, gone in zip(part, missing)]
         mask = numpy.array(missing, dtype="u1").tobytes() if any(missing) else None
         return numpy.array(numbers, dtype=width).tobytes(), mask
 
@@ -451,6 +588,6 @@ def _object_numbers(values: Any, kind: str, width: str, of: Callable[[Any], Any]
 
 def _text_spec(values: Any) -> Spec:
     texts = _texts(values)
-    if texts is None:
-        return _useless()
+    if isinstance(texts, str):
+        return _useless(texts)
     return Spec("text", [], lambda a, b: (texts[a:b], None))

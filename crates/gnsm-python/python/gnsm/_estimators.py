@@ -73,11 +73,22 @@ def is_frame(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__") or (hasattr(data, "iloc") and hasattr(data, "columns"))
 
 
-def as_table(data: Any) -> Any:
-    """What `gnsm.fit` takes: an array gets names, so that its columns can be spoken of."""
+def was_frame(estimator: Any) -> bool | None:
+    """Whether the estimator was fitted on a frame; `None` if it was not fitted."""
+    found: bool | None = vars(estimator).get("from_frame_")
+    return found
+
+
+def as_table(data: Any, estimator: Any = None) -> Any:
+    """What `gnsm.fit` takes: an array gets names, so that its columns can be spoken of. Where the estimator was fitted on a
+    frame, these are the frame's, by their places."""
     if is_frame(data):
         return data
-    return {f"column_{place + 1}": data[:, place] for place in range(data.shape[1])}
+    if estimator is not None and was_frame(estimator):
+        names = [column.name for column in estimator.model_.columns]
+    else:
+        names = [f"column_{place + 1}" for place in range(data.shape[1])]
+    return {name: data[:, place] for place, name in enumerate(names)}
 
 
 def repeated(table: Any, n_rows: int) -> Any:
@@ -144,6 +155,7 @@ def fit(estimator: Any, table: Any, n_rows: int, seed: int) -> Any:
     Returns the table for `score`; a frame is turned into what the library reads only once.
     """
     is_array = isinstance(table, dict)
+    estimator.from_frame_ = not is_array
     if not is_array and n_rows >= FEWEST:
         table = given(table)
     rows = table

@@ -50,19 +50,38 @@ def model(info: dict[str, Any]) -> str:
     rows = info["rows"]
     lines = [[_text(c["name"]), _text(c["kind"]["kind"]), _text(c["reason"])] for c in columns[:LISTED]]
     more = f"<p>and {len(columns) - LISTED} more columns</p>" if len(columns) > LISTED else ""
+    return (
+        f'<div class="gnsm">{_STYLE}<b>gnsm model</b>, method {_text(info["method"])}, seed {info["seed"]}, '
+        f"{rows['training']} rows to learn from"
+        f"{_table(['column', 'kind', 'why'], lines)}{more}"
+        f"{_learned(info, 'rows')}</div>"
+    )
+
+
+def mask_model(info: dict[str, Any]) -> str:
+    """A model of masks: how they are prepared, training curve, calibration."""
+    preparation = info["preparation"]
+    size = "as they are" if preparation["size"] is None else f"{preparation['size']} pixels a side"
+    void = "none" if preparation["void"] is None else f"class {preparation['void']}"
+    masks = info["masks"]
+    line = [str(preparation["classes"]), size, void, *(str(masks[part]) for part in masks)]
+    header = ["classes", "size", "void", *(f"{part} masks" for part in masks)]
+    return (
+        f'<div class="gnsm">{_STYLE}<b>gnsm model of masks</b>, method {_text(info["method"])}, seed {info["seed"]}'
+        f"{_table(header, [[_text(cell) for cell in line]])}{_learned(info, 'masks')}</div>"
+    )
+
+
+def _learned(info: dict[str, Any], unit: str) -> str:
+    """The training curve, if there was one, and the scores of usual rows or masks."""
     training = info.get("training")
     quantiles = info["calibration"]["quantiles"]
     calibration = _table(
         [f"{100 * quantile['part']:g} %" for quantile in quantiles],
         [[f"{quantile['score']:.4g}" for quantile in quantiles]],
     )
-    return (
-        f'<div class="gnsm">{_STYLE}<b>gnsm model</b>, method {_text(info["method"])}, seed {info["seed"]}, '
-        f"{rows['training']} rows to learn from"
-        f"{_table(['column', 'kind', 'why'], lines)}{more}"
-        f"{_curve(training['curve']) if training else ''}"
-        f"<p>Scores of {info['calibration']['rows']} usual rows, by quantile</p>{calibration}</div>"
-    )
+    curve = _curve(training["curve"]) if training else ""
+    return f"{curve}<p>Scores of {info['calibration']['rows']} usual {unit}, by quantile</p>{calibration}"
 
 
 def explanations(rows: Sequence[tuple[int, float, float, float, Sequence[dict[str, Any]]]]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from . import _gnsm, _html, _upkeep
-from ._data import Given, given
+from ._data import Given, checked_name, given, path_of
 from ._gnsm import Core, GnsmError
 from ._work import Teller, Wanted, warn
 
@@ -33,7 +33,7 @@ class Surveyed(NamedTuple):
 
 def settings(method: str = "cells", *, preset: str | None = None, head: str | None = None) -> dict[str, Any]:
     """The default settings of a method: what `fit(settings=...)` may change."""
-    found: dict[str, Any] = json.loads(_gnsm.settings(method, preset, head))
+    found: dict[str, Any] = json.loads(_gnsm.settings(checked_name(str(method), "the name"), named(preset), named(head)))
     return found
 
 
@@ -60,19 +60,23 @@ def _pairs(kinds: Kinds) -> list[tuple[str, str]]:
             continue
         if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
             raise GnsmError(f"`{kind}` is a list of columns; give [{columns!r}]")
-        pairs += [(str(column), kind.replace("_", "-")) for column in columns]
+        pairs += [(checked_name(str(column), f"`{kind}`: the name"), kind.replace("_", "-")) for column in columns]
     return pairs
 
 
 def named(value: Any) -> str | None:
     """The name of a column, a preset or the like, if there is one."""
-    return None if value is None else str(value)
+    if value is None:
+        return None
+    if getattr(value, "ndim", 0) > 0:
+        raise GnsmError(f"a {type(value).__name__} is no name; give the name of the column or the setting")
+    return checked_name(str(value), "the name")
 
 
 def value_text(value: Any) -> str | None:
     """The text of a label, as the table has it."""
     if value is None or isinstance(value, str):
-        return value
+        return None if value is None else checked_name(value, "the value")
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool):
@@ -84,8 +88,16 @@ def value_text(value: Any) -> str | None:
 
 def settings_text(settings: Mapping[str, Any] | None) -> str:
     """Settings as JSON."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise GnsmError(f"`settings` is {settings!r}; give a dict, such as {{'trees': 50}}")
+
+    def of_numpy(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        raise TypeError(f"{value!r} is a {type(value).__name__}")
+
     try:
-        return json.dumps(dict(settings or {}), allow_nan=False)
+        return json.dumps(dict(settings or {}), allow_nan=False, default=of_numpy)
     except (TypeError, ValueError) as error:
         raise GnsmError(f"the settings are not plain numbers, texts and dicts ({error})") from None
 
@@ -162,7 +174,7 @@ def fit(
     with Teller(progress) as teller:
         core, warnings = Core.fit(
             table.source,
-            method=str(method),
+            method=checked_name(str(method), "the name"),
             preset=named(preset),
             head=named(head),
             settings=settings_text(settings),
@@ -206,7 +218,7 @@ def columns(data: Any, label: Any = None, **kinds: Unpack[Kinds]) -> list[Column
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Reads a model file, whether `Model.save` or the command line wrote it."""
-    return Model(Core.load(os.fspath(path)))
+    return Model(Core.load(path_of(path)))
 
 
 def _from_bytes(data: bytes) -> Model:
@@ -298,6 +310,7 @@ class Model:
     ) -> Iterator[Any]:
         """Scores batches one after another: each comes back with the columns of `score` added.
 
+        A column of the batch that has one of their names is called `input_` and its name, as on the command line.
         A batch is a frame of any kind. A row's score does not depend on its batch, so this is all that Spark, Ray, Dask
         and others need. Memory does not grow with the number of batches. A false discovery rate needs all rows at once,
         and so is not offered here.
@@ -377,7 +390,8 @@ class Model:
         fdr: the share of the listed cells that may be right.
         """
         table = given(data)
-        cells, warnings = _gnsm.odd_cells(self._core, table.source, number("fdr", fdr))
+        _gnsm.check_rule(("fdr", number("fdr", fdr)))
+        cells, warnings = _gnsm.odd_cells(self._core, table.source, float(fdr))
         warn(warnings)
         index = table.index_of([cell["row"] for cell in cells])
         return table.frame(_upkeep.lines(cells, ODD_CELL), index)
@@ -450,7 +464,7 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command line reads too. It appears whole or not at all."""
-        self._core.save(os.fspath(path))
+        self._core.save(path_of(path))
 
     def to_bytes(self) -> bytes:
         """The bytes of the model's file."""
@@ -508,16 +522,38 @@ def _widened(batch: Any, model: Model, explain: int, rule: tuple[str, float]) ->
         for place in range(explain):
             columns.setdefault(f"reason_{place + 1}", [None] * len(columns["score"]))
     if table.kind == "pandas":
+        names = _titles([str(name) for name in batch.columns], columns)
+        if names != [str(name) for name in batch.columns]:
+            pairs = zip(batch.columns, names)
+            batch = batch.set_axis([old if str(old) == new else new for old, new in pairs], axis=1)
         return batch.assign(**columns)
     if table.kind == "polars":
         import polars
 
+        batch = batch.rename(dict(zip(batch.columns, _titles(batch.columns, columns))))
         return batch.with_columns(**{name: polars.Series(name, values) for name, values in columns.items()})
     if table.kind == "pyarrow":
         import pyarrow
 
+        batch = batch.rename_columns(_titles(batch.schema.names, columns))
         for name, values in columns.items():
             kind = pyarrow.string() if name.startswith("reason_") else None
             batch = batch.append_column(name, pyarrow.array(values, kind))
         return batch
-    return {**dict(batch), **columns} if table.kind == "dict" else table.frame(columns, table.index)
+    if table.kind == "dict":
+        names = _titles([str(name) for name in batch], columns)
+        kept = {old if str(old) == new else new: batch[old] for old, new in zip(batch, names)}
+        return {**kept, **columns}
+    return table.frame(columns, table.index)
+
+
+def _titles(names: Sequence[str], added: Iterable[str]) -> list[str]:
+    """What columns are called beside those that are added."""
+    taken = set(added)
+    titles = []
+    for name in names:
+        while name in taken:
+            name = f"input_{name}"
+        taken.add(name)
+        titles.append(name)
+    return titles

@@ -87,7 +87,7 @@ def _as(text: str, values: Sequence[Any]) -> Any:
     if hasattr(sample, "item"):
         sample = sample.item()
     if isinstance(sample, bool):
-        return text == "true"
+        return text.lower() == "true"
     if isinstance(sample, (int, float, decimal.Decimal)):
         return type(sample)(text)
     return text

@@ -17,25 +17,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import _gnsm
-from ._data import optional
+from . import _gnsm, _html
+from ._data import checked_name, optional, path_of
 from ._gnsm import MASK_METHODS as METHODS
 from ._gnsm import GnsmError, MaskCore
 from ._model import named, rule_of, score_columns, seconds, settings_text, whole
 from ._work import Teller, Wanted, warn
 
-__all__ = ["METHODS", "MaskModel", "fit", "load", "metrics", "settings"]
+__all__ = ["METHODS", "MaskModel", "fit", "load", "metrics", "score", "settings"]
 
 Source = tuple[Any, ...]
+#: Height, width and all bytes of an array.
+Packed = tuple[int, int, bytes]
 
 
 def settings(method: str = METHODS[0], *, preset: str | None = None, head: str | None = None) -> dict[str, Any]:
     """The default settings of a method: what `fit(settings=...)` may change."""
-    found: dict[str, Any] | None = json.loads(_gnsm.mask_settings(method, preset, head))
+    method = checked_name(str(method), "the name")
+    found: dict[str, Any] | None = json.loads(_gnsm.mask_settings(method, named(preset), named(head)))
     return found or {}
 
 
@@ -72,7 +75,7 @@ def fit(
     with Teller(progress) as teller:
         core, warnings = MaskCore.fit(
             source,
-            method=str(method),
+            method=checked_name(str(method), "the name"),
             preset=named(preset),
             head=named(head),
             settings=settings_text(settings),
@@ -89,7 +92,16 @@ def fit(
 
 def load(path: str | os.PathLike[str]) -> MaskModel:
     """Reads a model file, whether `MaskModel.save` or the command line wrote it."""
-    return MaskModel(MaskCore.load(os.fspath(path)))
+    return MaskModel(MaskCore.load(path_of(path)))
+
+
+def score(model: MaskModel | str | os.PathLike[str], masks: Any, images: Any = None, **options: Any) -> Any:
+    """`MaskModel.score`, of a model or of the path of its file."""
+    if _is_path(model):
+        model = load(model)  # type: ignore[arg-type]
+    if not isinstance(model, MaskModel):
+        raise GnsmError(f"a {type(model).__name__} is no model of masks; give what `gnsm.masks.fit` or `load` gave")
+    return model.score(masks, images, **options)
 
 
 def metrics(truth: Any, predicted: Any, *, names: Any = None, void: int | None = 255) -> Any:
@@ -182,7 +194,7 @@ class MaskModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command line reads too. It appears whole or not at all."""
-        self._core.save(os.fspath(path))
+        self._core.save(path_of(path))
 
     def to_bytes(self) -> bytes:
         """The bytes of the model's file."""
@@ -195,6 +207,9 @@ class MaskModel:
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return MaskModel.from_bytes, (self.to_bytes(),)
+
+    def _repr_html_(self) -> str:
+        return _html.mask_model(self.info)
 
     def __repr__(self) -> str:
         info = self.info
@@ -216,24 +231,26 @@ def _source(masks: Any, images: Any, names: Any) -> tuple[list[str], Source]:
     if images is not None and _is_path(masks) != _is_path(images):
         raise GnsmError("masks and images are both folders or both arrays; give two of one kind")
     if _is_path(masks):
-        ids = _names_in(masks, names)
-        return ids, ("folder", ids, os.fspath(masks), None if images is None else os.fspath(images))
+        ids = [checked_name(name, "the name") for name in _names_in(masks, names)]
+        return ids, ("folder", ids, path_of(masks), None if images is None else path_of(images))
     ids, arrays = _arrays(masks, names)
     pictures = None
     if images is not None:
         image_ids, pictures = _arrays(images, ids if isinstance(images, Mapping) else None)
         if len(image_ids) != len(ids):
             raise GnsmError(f"there are {len(ids)} masks and {len(image_ids)} images; give as many of both")
-    called = [f"mask {name}" for name in ids]
-    packed = [_mask(name, array) for name, array in zip(called, arrays)]
-    images_packed = None if pictures is None else [_image(name, array) for name, array in zip(called, pictures)]
+    called = [f"mask {checked_name(name, 'the name')}" for name in ids]
+    packed = [_or_problem(_mask, name, array) for name, array in zip(called, arrays)]
+    images_packed = None
+    if pictures is not None:
+        images_packed = [_or_problem(_image, name, array) for name, array in zip(called, pictures)]
     return ids, ("arrays", called, packed, images_packed)
 
 
 def _names_in(folder: str | os.PathLike[str], names: Any) -> list[str]:
     """The names that were asked for; those of all masks in the folder without that."""
     if _is_path(names):
-        return _gnsm.mask_names(os.fspath(names))
+        return _gnsm.mask_names(path_of(names))
     if names is not None:
         return [str(name) for name in _listed(names)]
     found = sorted(path.stem for path in Path(folder).glob("*.png"))
@@ -267,11 +284,24 @@ def _arrays(given: Any, names: Any) -> tuple[list[str], list[Any]]:
     return ids, arrays
 
 
+def _or_problem(packed: Callable[[str, Any], Packed], name: str, array: Any) -> Packed | str:
+    """What the native part takes, or why this array is of no use: one must not spoil the others."""
+    try:
+        return packed(name, array)
+    except GnsmError as error:
+        return str(error)
+
+
 def _bytes(name: str, array: Any, what: str) -> Any:
     """An array as whole numbers from 0 to 255."""
     import numpy
 
-    array = numpy.asarray(array)
+    if array is None:
+        raise GnsmError(f"{name}: is None; {what} are arrays")
+    try:
+        array = numpy.asarray(array)
+    except (TypeError, ValueError) as error:
+        raise GnsmError(f"{name}: is no array ({error}); {what} are arrays") from None
     if array.dtype.kind not in "biu":
         wrong = f"{what} hold whole numbers from 0 to 255, not {array.dtype}"
         raise GnsmError(f"{name}: {wrong}; convert them with `.astype('uint8')`")
@@ -280,14 +310,14 @@ def _bytes(name: str, array: Any, what: str) -> Any:
     return array.astype("uint8")
 
 
-def _mask(name: str, array: Any) -> tuple[int, int, bytes]:
+def _mask(name: str, array: Any) -> Packed:
     found = _bytes(name, array, "masks")
     if found.ndim != 2:
         raise GnsmError(f"{name}: has {found.ndim} dimensions, not 2; give a class for each pixel, height by width")
     return found.shape[0], found.shape[1], found.tobytes()
 
 
-def _image(name: str, array: Any) -> tuple[int, int, bytes]:
+def _image(name: str, array: Any) -> Packed:
     import numpy
 
     found = _bytes(name, array, "images")

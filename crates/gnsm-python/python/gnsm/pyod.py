@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from pyod.models.base import BaseDetector
@@ -56,7 +56,7 @@ class GNSM(BaseDetector):  # type: ignore[misc]
         self.max_seconds = max_seconds
 
     def _table(self, X: Any) -> tuple[Any, int]:
-        if _estimators.is_frame(X):
+        if _estimators.is_frame(X) and _estimators.was_frame(self) is not False:
             n_columns, n_rows = X.shape[1], X.shape[0]
         else:
             X = check_array(X, dtype=None, ensure_all_finite="allow-nan")
@@ -64,11 +64,12 @@ class GNSM(BaseDetector):  # type: ignore[misc]
         fitted = vars(self).get("n_features_in_", n_columns)
         if n_columns != fitted:
             raise GnsmError(f"the rows have {n_columns} columns, and the model was fitted on {fitted}")
-        return _estimators.as_table(X), n_rows
+        return _estimators.as_table(X, self), n_rows
 
     def fit(self, X: Any, y: Any = None) -> GNSM:
         """Learns what is usual. `y` is not used."""
-        self.__dict__.pop("n_features_in_", None)
+        for learned in ("n_features_in_", "from_frame_"):
+            self.__dict__.pop(learned, None)
         table, n_rows = self._table(X)
         self._set_n_classes(y)
         self.n_features_in_: int = X.shape[1] if hasattr(X, "shape") else len(table)
@@ -83,6 +84,36 @@ class GNSM(BaseDetector):  # type: ignore[misc]
         check_is_fitted(self, ["decision_scores_", "threshold_", "labels_"])
         return numpy.array(_estimators.score(self, self._table(X)[0])["score"])
 
+
+if TYPE_CHECKING:
+    # What `make_classes` makes below, for type checkers, which do not run it. A test compares it with the one list.
+    class _OneMethod(GNSM):
+        def __init__(
+            self,
+            contamination: float = 0.1,
+            random_state: int | None = None,
+            settings: Mapping[str, Any] | None = None,
+            categorical: Iterable[Any] | None = None,
+            numeric: Iterable[Any] | None = None,
+            ignore: Iterable[Any] | None = None,
+            max_seconds: float | None = None,
+        ) -> None: ...
+
+    class Cells(_OneMethod): ...
+    class GumbelScoreMatching(_OneMethod): ...
+    class Marginals(_OneMethod): ...
+    class RowCount(_OneMethod): ...
+    class PCA(_OneMethod): ...
+    class GMM(_OneMethod): ...
+    class ECOD(_OneMethod): ...
+    class IsolationForest(_OneMethod): ...
+    class KNN(_OneMethod): ...
+    class CBRW(_OneMethod): ...
+    class Homophily(_OneMethod): ...
+    class OCSVM(_OneMethod): ...
+    class CompreX(_OneMethod): ...
+    class DSVDD(_OneMethod): ...
+    class DAGMM(_OneMethod): ...
 
 _classes = _estimators.make_classes(GNSM, __name__)
 globals().update(_classes)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -93,7 +93,7 @@ class GNSM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _table(self, X: Any, reset: bool) -> tuple[Any, int]:
         """The rows as `gnsm.fit` takes them, and how many there are."""
-        if _estimators.is_frame(X):
+        if _estimators.is_frame(X) and (reset or _estimators.was_frame(self) is not False):
             validate_data(self, X, skip_check_array=True, reset=reset)
             n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
             if n_rows == 0:
@@ -108,7 +108,7 @@ class GNSM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 X = check_array(X, dtype="float64", ensure_all_finite="allow-nan")
             except (TypeError, ValueError):
                 pass
-        return _estimators.as_table(X), X.shape[0]
+        return _estimators.as_table(X, None if reset else self), X.shape[0]
 
     def fit(self, X: Any, y: Any = None) -> GNSM:
         """Learns what is usual. `y` is not used."""
@@ -153,6 +153,37 @@ def _offset(scores: Any, contamination: float) -> float:
         offset = float(usual.min()) if len(usual) else offset
     return offset
 
+
+if TYPE_CHECKING:
+    # What `make_classes` makes below, for type checkers, which do not run it. A test compares it with the one list.
+    class _OneMethod(GNSM):
+        def __init__(
+            self,
+            *,
+            contamination: float = 0.01,
+            random_state: Any = None,
+            settings: Mapping[str, Any] | None = None,
+            categorical: Iterable[Any] | None = None,
+            numeric: Iterable[Any] | None = None,
+            ignore: Iterable[Any] | None = None,
+            max_seconds: float | None = None,
+        ) -> None: ...
+
+    class Cells(_OneMethod): ...
+    class GumbelScoreMatching(_OneMethod): ...
+    class Marginals(_OneMethod): ...
+    class RowCount(_OneMethod): ...
+    class PCA(_OneMethod): ...
+    class GMM(_OneMethod): ...
+    class ECOD(_OneMethod): ...
+    class IsolationForest(_OneMethod): ...
+    class KNN(_OneMethod): ...
+    class CBRW(_OneMethod): ...
+    class Homophily(_OneMethod): ...
+    class OCSVM(_OneMethod): ...
+    class CompreX(_OneMethod): ...
+    class DSVDD(_OneMethod): ...
+    class DAGMM(_OneMethod): ...
 
 _classes = _estimators.make_classes(GNSM, __name__)
 for _class in _classes.values():

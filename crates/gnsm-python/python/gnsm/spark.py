@@ -19,7 +19,7 @@ from typing import Any
 
 from . import _gnsm
 from ._gnsm import GnsmError
-from ._model import Model, Surveyed, named, positive, value_text
+from ._model import Model, Surveyed, named, positive, rule_of, value_text, whole
 from ._model import fit as fit_table
 from ._work import GnsmWarning
 
@@ -58,15 +58,27 @@ def score(
     """
     from pyspark.sql.types import BooleanType, DoubleType, StringType, StructField, StructType
 
+    _check_frame(df)
+    if not isinstance(model, Model):
+        raise GnsmError(f"a {type(model).__name__} is no model; give what `gnsm.fit` or `gnsm.load` gave")
+    explain = whole("explain", explain)
+    _gnsm.check_rule(rule_of(contamination, threshold=threshold))
+
     added = [
         StructField("score", DoubleType(), False),
         StructField("p_value", DoubleType(), False),
         StructField("anomaly", BooleanType(), False),
         *[StructField(f"reason_{place + 1}", StringType(), True) for place in range(explain)],
     ]
+    # Spark does not tell capital letters from small ones.
+    taken = {name.lower(): name for name in df.columns}
     for field in added:
-        if field.name in df.columns:
-            raise GnsmError(f"the data frame has a column `{field.name}` already; rename it")
+        if field.name in taken:
+            raise GnsmError(f"the data frame has a column `{taken[field.name]}` already; rename it")
+    lacking = [column.name for column in model.columns if column.kind != "ignored" and column.name not in df.columns]
+    if lacking:
+        names = ", ".join(f"`{name}`" for name in lacking)
+        raise GnsmError(f"the data frame lacks the model's column {names}; its columns are {', '.join(df.columns)}")
     bytes_of = _shared(df, model.to_bytes())
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
@@ -86,9 +98,8 @@ def fit(df: Any, *, rows: int = 100_000, **options: Any) -> Model:
     as that of `gnsm fit --max-rows` on a file with the same rows. A frame with at most `rows` rows is taken whole. The frame
     is read twice.
     """
+    _check_frame(df)
     most = positive("rows", rows)
-    if not df.columns:
-        raise GnsmError("the data frame: has no columns; give a table with columns")
     label, anomaly = named(options.get("label")), value_text(options.get("anomaly"))
     if label is not None and label not in df.columns:
         raise GnsmError(f"the data frame has no column `{label}`; its columns are {', '.join(df.columns)}")
@@ -117,6 +128,19 @@ def fit(df: Any, *, rows: int = 100_000, **options: Any) -> Model:
                 yield batch.filter(pyarrow.array([flag == 1 for flag in flags], pyarrow.bool_()))
 
     return fit_table(Surveyed(df.mapInArrow(chosen, df.schema).toArrow(), survey), **options)
+
+
+def _check_frame(df: Any) -> None:
+    """Refuses on the driver what would fail on the executors."""
+    if not hasattr(df, "mapInArrow"):
+        raise GnsmError(f"a {type(df).__name__} is no Spark data frame; give one, or use `gnsm.fit` and `Model.score`")
+    if not df.columns:
+        raise GnsmError("the data frame: has no columns; give a table with columns")
+    seen: set[str] = set()
+    for name in df.columns:
+        if name in seen:
+            raise GnsmError(f"the data frame, column `{name}`: two columns have this name; rename one of them")
+        seen.add(name)
 
 
 def _stream(schema: Any, batches: Iterable[Any]) -> tuple[str, str, Any]:

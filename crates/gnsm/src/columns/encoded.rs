@@ -173,6 +173,30 @@ impl Encoded {
         (self.select(&firsts), counts)
     }
 
+    /// A hash of the rows, whatever their order: of the sum of the rows' hashes.
+    pub fn fingerprint_in_any_order(&self) -> blake3::Hash {
+        let of_row = |row: usize| {
+            stop_point();
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(bytemuck::cast_slice(self.codes(row)));
+            hasher.update(bytemuck::cast_slice(self.numbers(row)));
+            let mut words = [0; 4];
+            let bytes = hasher.finalize();
+            let chunks = bytes.as_bytes().as_chunks::<8>().0;
+            words.iter_mut().zip(chunks).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+            words
+        };
+        let sum = |mut a: [u64; 4], b: [u64; 4]| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a = a.wrapping_add(b));
+            a
+        };
+        let rows = (0..self.n_rows).into_par_iter().with_min_len(ROWS_PER_TASK);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&(self.n_rows as u64).to_le_bytes());
+        hasher.update(bytemuck::cast_slice(&rows.map(of_row).reduce(|| [0; 4], sum)));
+        hasher.finalize()
+    }
+
     /// A hash of the rows and their order.
     pub fn fingerprint(&self) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();

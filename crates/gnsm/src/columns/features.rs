@@ -111,6 +111,24 @@ impl Feature {
     }
 }
 
+/// How true and false are spelled: by a type here, by pandas, by spreadsheets.
+const BOOLEANS: [[&str; 3]; 2] = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
+
+/// Where all categories are true and false, each is found by its other spellings too: so a model of a frame fits the frame's
+/// CSV file, and the other way round.
+fn add_spellings_of_booleans(codes: &mut Codes) {
+    if !codes.keys().all(|name| BOOLEANS.iter().any(|spellings| spellings.contains(&name.as_str()))) {
+        return;
+    }
+    for spellings in BOOLEANS {
+        let known: Vec<u32> = spellings.iter().filter_map(|spelling| codes.get(*spelling).copied()).collect();
+        // Where a column has both, the spelling is what tells them apart.
+        if let [code] = known[..] {
+            codes.extend(spellings.map(|spelling| (spelling.to_owned(), code)));
+        }
+    }
+}
+
 /// The features of a schema, in order, and for each the codes of its texts.
 pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
     let mut made = Made { features: Vec::new(), codes: Vec::new(), n_numbers: 0 };
@@ -123,6 +141,7 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 for (at, names) in rare.iter().enumerate() {
                     codes.extend(names.iter().map(|name| (name.clone(), own + at as u32)));
                 }
+                add_spellings_of_booleans(&mut codes);
                 let size = own + rare.len() as u32;
                 made.add(column, Aspect::Value, size, codes).may_miss(*missing);
                 if !shapes.is_empty() {

@@ -183,8 +183,8 @@ fn found(cells: CellsToLearn<'_>, counted: &Counted, (format, n_numbers): (Numbe
     if counted.nearly_all_differ() {
         return (identifier(counted), format!("an identifier: {values} in {} rows", counted.all_present()));
     }
-    let declared = if typed_text { "categories" } else { "text" };
-    (categorical(counted), format!("{declared} with {values}"))
+    // Nothing is said of whether the format declared a type, so that a table is the same as a frame and as a file.
+    (categorical(counted), format!("text with {values}"))
 }
 
 /// The kind of a column of numbers, and why.

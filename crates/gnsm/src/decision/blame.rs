@@ -6,6 +6,8 @@ use crate::columns::{Aspect, DatePart, Encoded, Encoder, Feature, Kind, UNSEEN, 
 use crate::detectors::{Expected, Split};
 use crate::table::{Table, TimeKind};
 
+/// Characters of a number beyond which it is written with an exponent.
+const MOST_DIGITS: usize = 25;
 /// Nats by which one column has to be odder than another to be blamed for both.
 const CLEARLY: f64 = 3.0;
 /// From here on the likeliest value is likelier than all others together.
@@ -196,6 +198,10 @@ impl RowView<'_> {
                 let outside = Outside { value, is_below: z < low };
                 reason.expected = Some(outside.range_text(limits, usize::from(*decimals)));
                 reason.seen_probability = None;
+                // 1e308 has 309 digits, which nobody counts.
+                if reason.saw.len() > MOST_DIGITS {
+                    reason.saw = format!("{value:e}");
+                }
             }
             Aspect::Length => {
                 let (z, [low, high]) = (z?, range?);

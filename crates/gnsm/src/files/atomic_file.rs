@@ -38,7 +38,7 @@ impl AtomicFile {
             builder.prefix(".gnsm-").suffix(".part");
             #[cfg(unix)]
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            let file = builder.tempfile_in(folder).map_err(|error| Error::io(path, error))?;
+            let file = builder.tempfile_in(folder).map_err(|error| Error::io(path, without_the_file_beside(error)))?;
             Target::Beside(BufWriter::new(file))
         };
         Ok(Self { path: path.to_path_buf(), target })
@@ -56,6 +56,13 @@ impl AtomicFile {
             }
         }
     }
+}
+
+/// What the system said, without the name of the file beside, which nobody gave.
+fn without_the_file_beside(error: std::io::Error) -> std::io::Error {
+    // `tempfile` gives the name as a part of the text only.
+    let text = error.to_string();
+    std::io::Error::new(error.kind(), text.split(" at path ").next().unwrap_or_default())
 }
 
 impl Write for AtomicFile {
@@ -77,6 +84,13 @@ impl Write for AtomicFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_folder_is_told_by_the_path_that_was_given() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = AtomicFile::create(&folder.path().join("no").join("x.csv")).expect_err("no folder").to_string();
+        assert!(error.contains("x.csv: No such file or directory") && !error.contains(".part"), "{error}");
+    }
 
     #[test]
     fn an_unfinished_file_leaves_the_old_one_untouched() {

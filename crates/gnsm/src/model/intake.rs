@@ -209,12 +209,20 @@ impl ModelBuilder<'_> {
     }
 }
 
+/// Whether a label is the one that says anomaly. True is 1, however it is spelled.
+fn says_anomaly(label: &str, anomaly: &str) -> bool {
+    let is_true = |text: &str| text.eq_ignore_ascii_case("true");
+    label == anomaly || is_true(label) && (is_true(anomaly) || anomaly == "1")
+}
+
 /// The rows without a label that says anomaly.
 pub(super) fn unlabelled(table: &Table, options: &FitOptions) -> Result<Vec<usize>> {
     let mut rows: Vec<usize> = (0..table.n_rows()).collect();
     if let (Some(label), Some(anomaly)) = (&options.choices.label, &options.anomaly) {
         match table.column(label) {
-            Some(column) => rows.retain(|&row| column.values.text(row).as_deref() != Some(anomaly)),
+            Some(column) => {
+                rows.retain(|&row| !column.values.text(row).is_some_and(|text| says_anomaly(&text, anomaly)));
+            }
             None if table.rows_may_omit_columns => {}
             None => return Err(no_such_column(table, label)),
         }

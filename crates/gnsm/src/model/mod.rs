@@ -98,7 +98,7 @@ impl Model {
             chosen_from: survey.map(|survey| survey.rows).filter(|all| *all > table.n_rows() as u64),
             label: options.choices.label.clone(),
             seed: options.seed,
-            fingerprint: encoded.fingerprint().to_hex().to_string(),
+            fingerprint: encoded.fingerprint_in_any_order().to_hex().to_string(),
         };
         watcher.begin(encoder.schema(), &report);
         let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;

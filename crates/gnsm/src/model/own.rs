@@ -121,7 +121,7 @@ impl Model {
         }
         let table = &*self.marked(table);
         let rows = self.encoder.encode_whole(table)?;
-        let left_out = rows.fingerprint().to_hex().as_str() == self.report.fingerprint;
+        let left_out = rows.fingerprint_in_any_order().to_hex().as_str() == self.report.fingerprint;
         let (encoder, detector) = (&self.encoder, self.fitted.detector());
         Sought { encoder, detector, table, rows: &rows, left_out }.find(rate).ok_or_else(|| {
             Error::fit(
@@ -161,6 +161,22 @@ mod tests {
         let source = Box::new(std::io::Cursor::new(text));
         let mut reader = TableReader::from_reader("t.csv", source, &ReadOptions::default())?;
         Ok(reader.next_batch(usize::MAX)?.expect("rows"))
+    }
+
+    #[test]
+    fn the_rows_of_a_fit_are_known_in_any_order() -> Result<()> {
+        let table = table(200)?;
+        let model = Model::builder().fit(&table)?;
+        let fingerprint = |rows: &[usize]| -> Result<String> {
+            let rows = model.encoder.encode_whole(&table.select(rows))?;
+            Ok(rows.fingerprint_in_any_order().to_hex().to_string())
+        };
+        let backwards: Vec<usize> = (0..200).rev().collect();
+        assert_eq!(fingerprint(&backwards)?, model.report.fingerprint);
+        assert_ne!(fingerprint(&backwards[1..])?, model.report.fingerprint);
+        let twice: Vec<usize> = (0..199).chain([0]).collect();
+        assert_ne!(fingerprint(&twice)?, model.report.fingerprint);
+        Ok(())
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod parquet;
 mod spreadsheet;
 mod categories;
 mod time;
+mod zone;
 mod append;
 mod select;
 
@@ -48,6 +49,7 @@ pub use missing::{MISSING_TEXTS, is_missing};
 pub(crate) use missing::{default_missing, is_default_missing};
 pub(crate) use select::joined;
 pub use time::{TimeKind, civil_of_days, days_of};
+pub use zone::look_for_zones_in;
 
 use std::sync::Arc;
 
@@ -126,7 +128,7 @@ pub enum Values {
         /// Whether the format's type holds whole numbers only.
         integer: bool,
     },
-    /// Dates and times declared by the format; NaN is missing.
+    /// Dates and times declared by the format, by the clock of their zone; NaN is missing.
     Time {
         /// For each row its time in seconds.
         seconds: Vec<f64>,

@@ -89,7 +89,9 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
         count(validation),
         count(calibration),
     ));
-    warn_of_few_masks(console, validation, model.calibration());
+    if let Some(warning) = few_masks_warning(validation, model.calibration()) {
+        console.warn(warning);
+    }
     let size = std::fs::metadata(path).map_or(0, |found| found.len());
     let taken = start.elapsed().as_secs_f64();
     console.note(format_args!("wrote {} ({}) in {}", path.display(), bytes(size), seconds(taken)));
@@ -111,17 +113,17 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     Ok(Outcome::of_training(model.detector().training().map(|(_, ending)| ending), arguments.max_seconds))
 }
 
-/// Says so where too few masks were held out to tell how odd a mask is.
-fn warn_of_few_masks(console: Console, validation: u64, calibration: &Calibration) {
+/// What is to be said where too few masks were held out to tell how odd a mask is.
+pub fn few_masks_warning(validation: u64, calibration: &Calibration) -> Option<String> {
     let smallest = calibration.smallest_p();
-    if smallest > RAREST {
-        let needed = 10.0 * (1.0 / RAREST - 1.0);
-        console.warn(format_args!(
+    let needed = 10.0 * (1.0 / RAREST - 1.0);
+    (smallest > RAREST).then(|| {
+        format!(
             "these are too few masks to calibrate well: with {} held out for it, p-values go down to {} at best, and {} more \
              tell how far out a score lies; take scores for a ranking only, or give {needed:.0} masks or more",
             count(calibration.rows()),
             p_value_above(smallest),
             count(validation),
-        ));
-    }
+        )
+    })
 }

@@ -1,7 +1,7 @@
 //! `gnsm mask`: finds odd segmentation masks, and measures masks against the truth.
 
 pub mod arguments;
-mod fit;
+pub mod fit;
 pub mod networks;
 mod score;
 pub mod inspect;

@@ -46,6 +46,23 @@ fn missing_and_unseen_are_told_apart() {
 }
 
 #[test]
+fn true_and_false_are_known_however_they_are_spelled() {
+    let codes = |learned: &[&str], asked: &str| {
+        let encoder = encoder(&table(&[("b", &texts(learned)), ("x", &texts(&["1.5"; 4]))]));
+        let rows = encoder.encode(&table(&[("b", &texts(&[asked])), ("x", &texts(&["1.5"]))])).expect("encoded");
+        rows.codes(0)[0]
+    };
+    let pandas = ["True", "False", "False", "True"];
+    for (asked, like) in [("true", "True"), ("TRUE", "True"), ("false", "False")] {
+        assert_eq!(codes(&pandas, asked), codes(&pandas, like));
+        assert_ne!(codes(&pandas, asked), UNSEEN);
+    }
+    assert_eq!(codes(&pandas, "tRuE"), UNSEEN);
+    assert_eq!(codes(&["true", "false", "maybe", "true"], "True"), UNSEEN);
+    assert_eq!(codes(&["true", "True", "false", "true"], "TRUE"), UNSEEN);
+}
+
+#[test]
 fn rare_categories_share_a_place_and_stay_known() {
     let mut cells: Vec<String> = (0..600).map(|i| format!("c{i}")).collect();
     cells.extend((0..600 * 2).map(|i| format!("c{}", i % 500)));

@@ -37,6 +37,23 @@ fn rows(text: &str, room: Room) -> RowsToLearn {
 }
 
 #[test]
+fn true_is_the_label_1_however_it_is_spelled() {
+    for (label, anomaly, says) in [
+        ("1", "1", true),
+        ("true", "1", true),
+        ("True", "1", true),
+        ("TRUE", "true", true),
+        ("false", "1", false),
+        ("0", "1", false),
+        ("yes", "1", false),
+        ("1", "true", false),
+        ("True", "0", false),
+    ] {
+        assert_eq!(says_anomaly(label, anomaly), says, "{label} {anomaly}");
+    }
+}
+
+#[test]
 fn what_fits_gives_the_same_model_as_ever() {
     let text = text(8_000, |i| i);
     let whole = reader(&text).next_batch(usize::MAX).expect("read").expect("rows");

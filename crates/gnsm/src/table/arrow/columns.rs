@@ -4,7 +4,8 @@
 //! |---|---|
 //! | strings of any kind, also in dictionaries; booleans | categories |
 //! | integers, floats, decimals, also in dictionaries | numbers |
-//! | dates, timestamps | times: seconds since 1970-01-01 00:00 UTC |
+//! | dates, timestamps | times: seconds since 1970-01-01 00:00 by the clock of the type's zone (`zone.rs`) |
+//! | timestamps in a zone that this machine does not know | unsupported |
 //! | times of day | times: seconds since midnight |
 //! | durations | numbers: seconds |
 //! | null | categories, all missing |
@@ -14,6 +15,7 @@
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -27,6 +29,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Place, Result, stop_point};
 use crate::table::categories::CategoryCells;
+use crate::table::zone::Zone;
 use crate::table::{Column, MISSING, ReadRows, Table, TimeKind, Values};
 
 /// Record batches of a file, whichever format they come from.
@@ -123,7 +126,7 @@ impl ReadRows for ArrowRows {
 enum Cells {
     Category(CategoryCells),
     Number { values: Vec<f64>, integer: bool },
-    Time { seconds: Vec<f64>, kind: TimeKind },
+    Time { seconds: Vec<f64>, kind: TimeKind, zone: Option<Arc<Zone>> },
     Unsupported { type_name: String, n_rows: usize },
 }
 
@@ -135,6 +138,7 @@ impl Cells {
     fn for_type(data_type: &DataType) -> Self {
         use DataType::{Boolean, Dictionary, LargeUtf8, Null, Utf8, Utf8View};
         let unsupported = || Self::Unsupported { type_name: data_type.to_string(), n_rows: 0 };
+        let times = |kind, zone| Self::Time { seconds: Vec::new(), kind, zone };
         match data_type {
             Utf8 | LargeUtf8 | Utf8View | Boolean | Null => Self::Category(CategoryCells::default()),
             Dictionary(_, value) => match Self::for_type(value) {
@@ -142,9 +146,16 @@ impl Cells {
                 Self::Unsupported { .. } => unsupported(),
                 cells => cells,
             },
-            DataType::Date32 | DataType::Date64 => Self::Time { seconds: Vec::new(), kind: TimeKind::Date },
-            DataType::Timestamp(..) => Self::Time { seconds: Vec::new(), kind: TimeKind::DateTime },
-            DataType::Time32(_) | DataType::Time64(_) => Self::Time { seconds: Vec::new(), kind: TimeKind::TimeOfDay },
+            DataType::Date32 | DataType::Date64 => times(TimeKind::Date, None),
+            DataType::Timestamp(_, None) => times(TimeKind::DateTime, None),
+            DataType::Timestamp(_, Some(name)) => match Zone::named(name) {
+                Some(zone) => times(TimeKind::DateTime, Some(zone)),
+                None => Self::Unsupported {
+                    type_name: format!("{data_type}, a time zone that this machine does not know,"),
+                    n_rows: 0,
+                },
+            },
+            DataType::Time32(_) | DataType::Time64(_) => times(TimeKind::TimeOfDay, None),
             numeric if numeric.is_integer() => Self::Number { values: Vec::new(), integer: true },
             other if other.is_numeric() || steps_per_unit(other).is_some() => {
                 Self::Number { values: Vec::new(), integer: steps_per_unit(other) == Some(1.0) }
@@ -156,8 +167,16 @@ impl Cells {
     fn push(&mut self, array: &dyn Array, file: &str) -> Result<()> {
         match self {
             Self::Category(cells) => push_categories(cells, array),
-            Self::Number { values, .. } | Self::Time { seconds: values, .. } => {
+            Self::Number { values, .. } => {
                 push_numbers(values, array).map_err(|error| damaged(file, &error.to_string()))
+            }
+            Self::Time { seconds, zone, .. } => {
+                let before = seconds.len();
+                push_numbers(seconds, array).map_err(|error| damaged(file, &error.to_string()))?;
+                if let Some(zone) = zone {
+                    seconds[before..].iter_mut().for_each(|moment| *moment = zone.local(*moment));
+                }
+                Ok(())
             }
             Self::Unsupported { n_rows, .. } => {
                 *n_rows += array.len();
@@ -170,7 +189,7 @@ impl Cells {
         match self {
             Self::Category(cells) => cells.finish(),
             Self::Number { values, integer } => Values::Number { values, integer },
-            Self::Time { seconds, kind } => Values::Time { seconds, kind },
+            Self::Time { seconds, kind, .. } => Values::Time { seconds, kind },
             Self::Unsupported { type_name, n_rows } => Values::Unsupported { type_name, n_rows },
         }
     }

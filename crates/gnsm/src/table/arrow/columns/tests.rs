@@ -69,6 +69,7 @@ fn every_type() -> RecordBatch {
         ("time32", Arc::new(Time32SecondArray::from(vec![0, 60, 86_399]))),
         ("time64", Arc::new(Time64MicrosecondArray::from(vec![0, 1_500_000, 2]))),
         ("timestamp", Arc::new(TimestampMillisecondArray::from(vec![1500, -1000, 0]).with_timezone("+01:00"))),
+        ("nowhere", Arc::new(TimestampMillisecondArray::from(vec![1500, -1000, 0]).with_timezone("Mars/Base"))),
         ("duration", Arc::new(DurationNanosecondArray::from(vec![2_000_000_000, 0, 500_000_000]))),
         ("null", Arc::new(NullArray::new(3))),
         ("binary", Arc::new(BinaryArray::from(vec![b"x".as_slice(), b"y", b"z"]))),
@@ -140,7 +141,7 @@ fn check_every_type(table: &Table) {
         ("date64", ["1970-01-02", "1970-01-01", "1969-12-31"], TimeKind::Date),
         ("time32", ["00:00:00", "00:01:00", "23:59:59"], TimeKind::TimeOfDay),
         ("time64", ["00:00:00", "00:00:01.500000", "00:00:00.000002"], TimeKind::TimeOfDay),
-        ("timestamp", ["1970-01-01 00:00:01.500000", "1969-12-31 23:59:59", "1970-01-01 00:00:00"], TimeKind::DateTime),
+        ("timestamp", ["1970-01-01 01:00:01.500000", "1970-01-01 00:59:59", "1970-01-01 01:00:00"], TimeKind::DateTime),
     ] {
         assert_eq!(texts(table, name), cells, "{name}");
         assert!(
@@ -152,6 +153,7 @@ fn check_every_type(table: &Table) {
         matches!(&table.column("binary").unwrap().values, Values::Unsupported { type_name, n_rows: 3 } if type_name == "Binary")
     );
     assert!(matches!(&table.column("list").unwrap().values, Values::Unsupported { n_rows: 3, .. }));
+    assert!(matches!(&table.column("nowhere").unwrap().values, Values::Unsupported { n_rows: 3, .. }));
 }
 
 #[test]
@@ -206,7 +208,7 @@ fn no_rows_still_have_columns() {
     let none = [every_type().slice(0, 0)];
     for bytes in [parquet_bytes(&none, Compression::UNCOMPRESSED), file_bytes(&none, None), stream_bytes(&none, None)] {
         let table = read(&bytes, &ReadOptions::default()).unwrap();
-        assert_eq!((table.n_rows(), table.columns.len()), (0, 25));
+        assert_eq!((table.n_rows(), table.columns.len()), (0, 26));
     }
 }
 
