@@ -24,7 +24,7 @@ BOTH = ("kl", "mse")
 PLAN = (
     (3, 128, 3000, ("u2r", "cmc", "solar", "probe", "bank", "chess", "census"), BOTH, 5),
     (6, 256, 1000, ("u2r", "cmc"), ("kl",), 1),
-    (3, 128, 30000, ("cmc", "solar", "u2r", "chess", "bank"), ("kl",), 1),
+    (3, 128, 30000, ("cmc", "solar", "u2r", "chess", "bank", "census"), ("kl",), 1),
 )
 CHECKPOINTS = (300, 1000, 3000, 10000, 30000)
 PAPER = {"bank": (65.58, 3.45), "census": (47.79, 2.29), "chess": (1.60, 0.68), "cmc": (25.87, 9.93), "probe": (97.48, 0.62), "solar": (63.34, 5.41), "u2r": (82.35, 5.45)}

@@ -200,3 +200,21 @@ impl Column {
 fn share_of_new(n_once: f64, n: f64) -> f64 {
     if n > 0.0 { (n_once + 0.5) / (n + 1.0) } else { 1.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_key_that_repeats_is_rarer_than_what_occurs_once() {
+        let layout = Layout::new(0, vec![2]).with_repeats([1].into());
+        let without = |counts: Vec<u32>| Column::group(&layout, 0, counts).leave_out(1);
+        // Python: .5/999/(1 + math.sqrt(math.pi*999))
+        assert!((without(vec![998, 2]).own / 8.777_341e-6 - 1.0).abs() < 1e-6, "{:e}", without(vec![998, 2]).own);
+        assert_eq!(without(vec![998, 2]).slot, 1);
+        // Where others repeat too, it is how often they do.
+        assert!((without(vec![996, 4]).own / (3.0 / 999.0) - 1.0).abs() < 1e-3);
+        let plain = Column::group(&Layout::new(0, vec![2]), 0, vec![998, 2]).leave_out(1);
+        assert!((plain.own / (1.0 / 999.0) - 1.0).abs() < 2e-3);
+    }
+}

@@ -1,11 +1,14 @@
 //! A row under judgement: the evidence in each of its cells, the score, and how odd each cell is.
 //!
-//! A cell has up to four kinds of evidence. *Given the rest*: −ln of its value's probability given the other cells, as
+//! A cell has up to five kinds of evidence. *Given the rest*: −ln of its value's probability given the other cells, as
 //! a density for a number. *Near* and *local*: how it differs from the nearest rows (`neighbours.rs`). *Alone*: −ln of
-//! a category's probability by itself. Each becomes T, its nats in its own column (`tail.rs`).
+//! a category's probability by itself. *Beyond usual*: by how much *given the rest* is more than what was to be expected in
+//! such rows, their entropy: a large amount is less likely by itself than a small fee, but a fee of 85 where all fees are
+//! 9.90 is beyond what is usual there. Each becomes T, its nats in its own column (`tail.rs`).
 //!
 //! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
-//! column is missing that usually tells it, say. So T given the rest is at most ln 20 + 4·odd (see below).
+//! column is missing that usually tells it, say. So T given the rest and T beyond
+//! usual are at most ln 20 + 4·odd (see below).
 //!
 //! A row has five figures. The *sum* of all T finds rows in which many cells are a little odd. It is a soft one, 10·ln(1 +
 //! Σ(e^(T/10) − 1)): nearly the plain sum where all T are small, and T itself where there is one alone. So one large T
@@ -13,7 +16,7 @@
 //! column by how much it varies. Categories have no distances to speak of, so for them there is the *whole*: −ln of the
 //! probability of the row (`classes.rs`). Few rows tell little about combinations, so there is how odd the *values* are,
 //! wherever they stand (`walk.rs`). None of these can find one wrong cell among two hundred usual ones, so there is the
-//! *largest*: of all cells that are odd (see below) the one with the most evidence, odd + T(given the rest) + (T(near) +
+//! *largest*: of all cells that are odd (see below) the one with the most evidence, odd + T(beyond usual) + (T(near) +
 //! T(local)) / 4. Each figure becomes nats among held-out rows. Where a share c of the columns are categories, n rows were
 //! learned from, and v = c²/2·5000/(5000 + n), the score is (1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values, and
 //! four times what the largest has above ln 50: one row in fifty.
@@ -115,10 +118,11 @@ pub(super) fn figures(evidence: &Evidence, tails: &[Tail], calibrated: bool) -> 
         for ((nats, evidence), tail) in nats.iter_mut().zip(evidence).zip(tails) {
             *nats = tail.nats(f64::from(*evidence), calibrated);
         }
-        nats[GIVEN_THE_REST] = nats[GIVEN_THE_REST].min(ONE_IN_TWENTY + ODD_ALLOWS * odd);
-        let odd_most = ONE_IN_TWENTY + ODD_ALLOWS * odd;
-        let given =
-            if evidence[BEYOND_USUAL].is_nan() { nats[GIVEN_THE_REST] } else { nats[BEYOND_USUAL].min(odd_most) };
+        for kind in [GIVEN_THE_REST, BEYOND_USUAL] {
+            nats[kind] = nats[kind].min(ONE_IN_TWENTY + ODD_ALLOWS * odd);
+        }
+        // Where nothing stands, no value can be beyond what is usual.
+        let given = nats[if evidence[BEYOND_USUAL].is_nan() { GIVEN_THE_REST } else { BEYOND_USUAL }];
         sum += nats[..BEYOND_USUAL].iter().map(|nats| (nats / SOFT).exp_m1()).sum::<f64>();
         distance += if evidence[NEAR].is_nan() { 0.0 } else { f64::from(evidence[NEAR]) };
         if *odd > 0.0 {
@@ -229,28 +233,10 @@ impl<'a> View<'a> {
             evidence[GIVEN_THE_REST] = self.surprise(cell, given, &self.scratch.mixed, given.missing);
             evidence[NEAR] = self.differences[cell];
             evidence[LOCAL] = self.differences[cell] / scale;
-            if let Some(bins) = &column.bins {
-                let expected: f64 = self
-                    .scratch
-                    .mixed
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, p)| **p > 0.0)
-                    .map(|(bin, p)| f64::from(*p) * (bins.ln_width(bin) - f64::from(p.ln())))
-                    .sum();
-                evidence[BEYOND_USUAL] = evidence[GIVEN_THE_REST] - expected;
-            } else {
-                if self.slots[cell] != MISSING {
-                    let expected: f64 = self
-                        .scratch
-                        .mixed
-                        .iter()
-                        .zip(&column.members)
-                        .filter(|(p, _)| **p > 0.0)
-                        .map(|(p, members)| f64::from(*p) * f64::from(members.ln() - p.ln()))
-                        .sum();
-                    evidence[BEYOND_USUAL] = evidence[GIVEN_THE_REST] - expected;
-                }
+            if self.slots[cell] != MISSING {
+                evidence[BEYOND_USUAL] = evidence[GIVEN_THE_REST] - self.usual_surprise(cell);
+            }
+            if column.bins.is_none() {
                 let own = membership.counted.then_some(self.slots[cell] == MISSING);
                 let missing = column.missing.map_or(0.0, |_| column.missing_share(own));
                 evidence[ALONE] = self.surprise(cell, given, &self.scratch.prior, missing);
@@ -407,6 +393,20 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The surprise that is to be expected where a cell has a value: the entropy of its probabilities, or of their density.
+    fn usual_surprise(&self, cell: usize) -> f64 {
+        let column = &self.cells.columns[cell];
+        let probable = self.scratch.mixed.iter().enumerate().filter(|(_, p)| **p > 0.0);
+        let surprise = |(slot, p): (usize, &f32)| {
+            let ln_width = match &column.bins {
+                Some(bins) => bins.ln_width(slot),
+                None => column.members.get(slot).map_or(0.0, |members| f64::from(members.ln())),
+            };
+            f64::from(*p) * (ln_width - f64::from(p.ln()))
+        };
+        probable.map(surprise).sum()
+    }
+
     /// How odd the cell is; 0 where it is as expected.
     fn how_odd(&self, cell: usize, given: Given) -> f64 {
         let column = &self.cells.columns[cell];
@@ -454,6 +454,19 @@ mod tests {
         let kinds = evidence.iter().flat_map(|own| [f32::NAN, f32::NAN, f32::NAN, *own, f32::NAN]).collect();
         let row = Evidence { kinds, odd: vec![0.0; evidence.len()], ..Evidence::default() };
         figures(&row, &vec![tail; KINDS * evidence.len()], false).all[0]
+    }
+
+    #[test]
+    fn the_largest_cell_counts_by_what_is_beyond_the_usual() {
+        let tail = Tail::new(vec![0.0, 20.0], vec![0.0, 20.0], [1.0, 1.0, 0.0, 1.0, 20.0, 20.0]);
+        // Two cells, each 4 nats odd; the first is less likely, and the second more so than others like it.
+        let kinds = vec![9.0, 1.0, 1.0, f32::NAN, 2.0, 5.0, 1.0, 1.0, f32::NAN, 6.0];
+        let row = Evidence { kinds, odd: vec![4.0; 2], ..Evidence::default() };
+        let Figures { all, largest } = figures(&row, &vec![tail; 2 * KINDS], false);
+        assert_eq!((largest, all[LARGEST]), (1, 4.0 + 6.0 + 0.25 * 2.0));
+        // The sum has the first kind: 9, 1, 1 and 5, 1, 1.
+        let sum: f64 = [9.0, 1.0, 1.0, 5.0, 1.0, 1.0].map(|nats: f64| (nats / 10.0).exp_m1()).iter().sum();
+        assert!((all[0] - 10.0 * sum.ln_1p()).abs() < 1e-9);
     }
 
     #[test]

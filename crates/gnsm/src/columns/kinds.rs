@@ -203,6 +203,9 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
     if distinct == 1 {
         return (categorical(counted), "one single number".into());
     }
+    // What has a currency, a unit or marks between its thousands is an amount.
+    let is_bare = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = counted.mean(|text| f64::from(u8::from(is_bare(text)))) >= MOSTLY;
     if integers {
         let mut numbers: Vec<f64> = counted.cells().filter_map(|(text, _)| format.parse(text)).collect();
         numbers.sort_by(f64::total_cmp);
@@ -225,7 +228,7 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
                     format!("an identifier by its name: {values} in {} rows", counted.all_present()),
                 );
             }
-            if repeat_less_than_chance(&numbers, counted) {
+            if bare && repeat_less_than_chance(&numbers, counted) {
                 let n = counted.all_present();
                 return (
                     identifier(counted),
@@ -241,9 +244,7 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
         }
         let present = counted.all_present();
         let repeats = 5 * distinct <= present;
-        // What has a currency or a unit is an amount, and so is what is rounded to hundreds.
-        let is_bare = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let bare = counted.mean(|text| f64::from(u8::from(is_bare(text)))) >= MOSTLY;
+        // What is rounded to hundreds is an amount.
         let rounded = 2 * numbers.iter().filter(|number| *number % 100.0 == 0.0).count() > numbers.len();
         let of_one_length = || same_length(counted) >= MOSTLY;
         if (names_a_key(&column.name) && 2 * distinct <= present)

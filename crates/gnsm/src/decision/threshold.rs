@@ -411,10 +411,11 @@ mod tests {
             let nats = -spoiled.tail(None).p_value(20.0).ln();
             assert!(least < nats && nats < 20.5, "{n_odd}: {nats}");
         }
-        // A step that is known cannot be stretched: from q₉₇.₅ = ln 40 on, p falls by e with every 5.
-        for n_odd in [0, 10, 40] {
+        // A tail that is known cannot be stretched: from ln 40 on, p falls by e with every 5.
+        let known = BulkTail { from: 40f64.ln(), step: 5.0 };
+        for n_odd in [0, 10, 40, 200] {
             let spoiled = calibration(&[usual.as_slice(), &vec![1e3; n_odd]].concat())?;
-            let nats = -spoiled.tail(Some(5.0)).p_value(20.0).ln();
+            let nats = -spoiled.tail(Some(known)).p_value(20.0).ln();
             let expected = 40f64.ln() + (20.0 - 40f64.ln()) / 5.0;
             assert!((nats - expected).abs() < 0.3, "{n_odd}: {nats} and {expected}");
         }

@@ -1,6 +1,6 @@
 //! Which columns make rows odd that come after those learned.
 //!
-//! Of usual rows one in a hundred has p ≤ 0.01, for whatever reason. Where one column by itself makes more than that many
+//! Of usual rows one in a hundred is odd, with p ≤ 0.01, for whatever reason. Where one column by itself makes more than that many
 //! rows odd, it has moved, in whatever way: orders that are not shipped yet, a rise of all salaries. So a sample of the
 //! rows is scored. A column is at fault for an odd row if its part of the score is at least half of the largest one's. Those
 //! at fault for more than 2 % of the rows, and for more than chance does once in a thousand times, are set aside. Then the
@@ -43,6 +43,12 @@ impl Judge<'_> {
         let total: u64 = copies.iter().sum();
         let mut encoder = self.encoder.clone();
         let mut fitted = Cow::Borrowed(self.fitted);
+        // In a table without a pattern the one row in a hundred that scores highest is not odd yet.
+        let known = self.fitted.detector().known_tail();
+        let is_odd = |score: f64| {
+            let nats = known.map_or(f64::INFINITY, |known| known.nats(score).unwrap_or(0.0));
+            self.calibration.p_value(score) <= ODD && (-nats).exp() <= ODD
+        };
         let mut aside = aside.to_vec();
         let mut found = Vec::new();
         loop {
@@ -56,7 +62,7 @@ impl Judge<'_> {
             encoder.clear_aside(&mut split.parts);
             let mut at_fault = vec![0; encoder.features().len()];
             for (row, score) in split.sums().into_iter().enumerate() {
-                if self.calibration.p_value(score) <= ODD {
+                if is_odd(score) {
                     let parts: Vec<f64> =
                         encoder.features().iter().map(|feature| part(&encoder, feature, split.parts(row))).collect();
                     let largest = parts.iter().copied().fold(0.0, f64::max);

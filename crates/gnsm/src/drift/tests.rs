@@ -1,7 +1,7 @@
 //! Files that moved in known ways.
 
 use super::*;
-use crate::columns::{ColumnChoices, Encoder, KindChoice, Schema};
+use crate::columns::{Aspect, ColumnChoices, Encoder, Feature, KindChoice, Schema};
 use crate::decision::Calibration;
 use crate::error::Result;
 use crate::files::Store;
@@ -189,6 +189,50 @@ fn what_more_rows_miss_while_time_goes_on_is_set_aside() -> Result<()> {
     assert!(of(&later, "amount").moved && of(&later, "amount").set_aside, "{later:?}");
     let same = report(&orders(0..300, unpaid))?;
     assert!(of(&same, "amount").moved && !of(&same, "amount").set_aside, "{same:?}");
+    Ok(())
+}
+
+/// A plate begins with a place. Plates of a new place come up later: neither the plate nor its beginning counts then.
+#[test]
+fn all_sides_of_a_value_are_set_aside_together() -> Result<()> {
+    let plates = |from: u64| {
+        move |row: usize, cells: &mut [String; 5]| {
+            let place = if row as u64 >= from && row.is_multiple_of(3) { "HH" } else { ["B", "M", "K"][row % 3] };
+            cells[3] = format!("{place}-{}", 1000 + row * 7919 % 700);
+        }
+    };
+    let learned = learned_from(&orders(0..1000, plates(2000)))?;
+    let report = learned.compared(&orders(1000..1300, plates(1000)))?;
+    assert_eq!(report.columns.iter().filter(|column| column.set_aside).count(), 1, "{report:?}");
+    let is_side = |feature: &&Feature| {
+        learned.encoder.schema_of(feature).name == "supplier" && matches!(feature.aspect, Aspect::Shape | Aspect::Lead)
+    };
+    let sides = learned.encoder.features().iter().filter(is_side);
+    let of_plates: Vec<usize> = sides.map(|side| side.group).collect();
+    assert_eq!(of_plates.len(), 2, "the shape and the beginning are looked at");
+    assert!(
+        of(&report, "supplier").set_aside && of_plates.iter().all(|group| report.aside.contains(group)),
+        "{report:?}"
+    );
+    Ok(())
+}
+
+/// Orders that are paid much later have no date yet. That is no Thursday.
+#[test]
+fn a_missing_date_has_no_weekday() -> Result<()> {
+    let paid = |missing: usize| {
+        move |row: usize, cells: &mut [String; 5]| {
+            let day = row * 7919 % 1009;
+            cells[4] = format!("2024-{:02}-{:02}", 1 + day / 28 % 12, 1 + day % 28);
+            if !row.is_multiple_of(missing) {
+                cells[4].clear();
+            }
+        }
+    };
+    let report = learned_from(&orders(0..1000, paid(2)))?.compared(&orders(0..1000, paid(10)))?;
+    let notes = &of(&report, "amount").notes;
+    assert!(notes.iter().any(|note| note.starts_with("missing in 90 %")), "{notes:?}");
+    assert!(!notes.iter().any(|note| note.contains("day")), "{notes:?}");
     Ok(())
 }
 

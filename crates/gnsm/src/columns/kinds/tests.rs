@@ -266,6 +266,28 @@ fn forcing_words_to_be_numbers_names_one() {
 }
 
 #[test]
+fn whole_numbers_that_repeat_less_than_chance_are_keys() {
+    let noise = |i: u64| (i * 2_654_435_761) % 4_294_967_291;
+    // 4,000 of 24,000 numbers, in no order: drawn at random, some 333 pairs would be equal.
+    let documents = |repeats: usize| {
+        let mut cells: Vec<String> = (0..4000).map(|i| (50_000 + i * 6 + noise(i) % 6).to_string()).collect();
+        cells.sort_by_key(|cell| noise(cell.parse().expect("a number")));
+        (0..repeats).for_each(|at| cells[2000 + at] = cells[at].clone());
+        cells
+    };
+    for repeats in [0, 3] {
+        let (kind, why) = kind_of(&documents(repeats));
+        assert!(matches!(kind, Kind::Identifier { .. }), "{why}");
+        assert!(why.ends_with("in 4000 rows, where chance would repeat more"), "{why}");
+    }
+    // As often as chance, or nearly.
+    let drawn: Vec<String> = (0..4000).map(|i| (50_000 + noise(i * i + 7) % 50_000).to_string()).collect();
+    assert!(matches!(kind_of(&drawn).0, Kind::Numeric { .. }));
+    let with_marks: Vec<String> = documents(0).iter().map(|cell| format!("{},{}", &cell[..2], &cell[2..])).collect();
+    assert!(matches!(kind_of(&with_marks).0, Kind::Numeric { .. }));
+}
+
+#[test]
 fn the_decimals_of_a_column_are_those_of_nearly_all_numbers() {
     let mut cells: Vec<String> = (0..200).map(|i| format!("{},{:02}", i * 37 % 191, i * 7 % 100)).collect();
     cells[3] = "1,123456".into();
