@@ -207,9 +207,10 @@ The output has these columns:
 With --explain N it also has reason_1 to reason_N, or in jsonl a list `reasons`.
 Then come the columns of --keep; the column of --id is the first of all.
 A kept column that has one of these names is called `input_` and its name.
-Before it scores, score reads FILE once to see how it differs from what was learned. It names the columns that moved. Where more
-than half of the rows have something new in a column, such as a value or a month never seen, that is no part of any score: it would
-make every row odd for the same reason. Standard input is read once, so there nothing is set aside.
+Before it scores, score reads FILE once to see how it differs from what was learned. It names the columns that moved.
+What would make many rows odd for the same reason is set aside, and is no part of any score: a value or a month never seen
+in more than half of the rows; and where the rows come after those learned, a column that moved with time, or that makes
+more rows odd than all columns usually do. Standard input is read once, so there nothing is set aside.
 With --fdr, the output starts only when all rows are read, because flags depend on all p-values.")]
 pub struct ScoreArguments {
     /// A model that `gnsm fit` wrote.

@@ -41,6 +41,8 @@ pub(super) struct Column {
     pub speaks: bool,
     /// How many categories share each slot.
     pub members: Vec<f32>,
+    /// ln of the width of each bin, or of how many categories share each slot; empty where no category shares one.
+    pub ln_sizes: Vec<f32>,
     /// The place of categories that occur once, if several share it: what is new counts as one of them.
     once: Option<u32>,
     /// The slot of a key that repeats.
@@ -98,12 +100,18 @@ impl Column {
     fn bare(counts: Vec<u32>) -> Self {
         let n = counts.iter().map(|count| f64::from(*count)).sum();
         let n_once = counts.iter().filter(|count| **count == 1).count() as f64;
-        let (members, prior) = (Vec::new(), Vec::new());
+        let (members, ln_sizes, prior) = (Vec::new(), Vec::new(), Vec::new());
         let (missing, once, repeat) = (None, None, None);
-        Self { bins: None, counts, n_missing: 0, missing, speaks: true, members, once, repeat, prior, n, n_once }
+        let (bins, n_missing, speaks) = (None, 0, true);
+        Self { bins, counts, n_missing, missing, speaks, members, ln_sizes, once, repeat, prior, n, n_once }
     }
 
     fn with_prior(mut self) -> Self {
+        self.ln_sizes = match &self.bins {
+            Some(bins) => (0..bins.len()).map(|bin| bins.ln_width(bin) as f32).collect(),
+            None if self.members.iter().all(|members| *members == 1.0) => Vec::new(),
+            None => self.members.iter().map(|members| members.ln()).collect(),
+        };
         if self.bins.is_some() {
             let total = self.n + 0.5 * self.counts.len() as f64;
             self.prior = self.counts.iter().map(|count| ((f64::from(*count) + 0.5) / total) as f32).collect();

@@ -50,6 +50,7 @@ use super::neighbours::Search;
 use super::pool::Scratch;
 use super::sample::Membership;
 use super::tail::{FIGURES, Tail, Tails};
+use crate::math::{ln, simd, sum_by};
 
 /// Kinds of evidence.
 pub(super) const KINDS: usize = 5;
@@ -395,16 +396,13 @@ impl<'a> View<'a> {
 
     /// The surprise that is to be expected where a cell has a value: the entropy of its probabilities, or of their density.
     fn usual_surprise(&self, cell: usize) -> f64 {
-        let column = &self.cells.columns[cell];
-        let probable = self.scratch.mixed.iter().enumerate().filter(|(_, p)| **p > 0.0);
-        let surprise = |(slot, p): (usize, &f32)| {
-            let ln_width = match &column.bins {
-                Some(bins) => bins.ln_width(slot),
-                None => column.members.get(slot).map_or(0.0, |members| f64::from(members.ln())),
-            };
-            f64::from(*p) * (ln_width - f64::from(p.ln()))
-        };
-        probable.map(surprise).sum()
+        let (mixed, sizes) = (&self.scratch.mixed, &self.cells.columns[cell].ln_sizes);
+        let entropy = simd(
+            #[inline(always)]
+            || -sum_by(mixed, |p| p * ln(p.max(f32::MIN_POSITIVE))),
+        );
+        let size: f32 = mixed.iter().zip(sizes).map(|(p, size)| p * size).sum();
+        f64::from(entropy + size)
     }
 
     /// How odd the cell is; 0 where it is as expected.

@@ -55,8 +55,11 @@ impl Reason {
     /// What is odd, and what would be usual: `= Finance (seen 0.4 % of the time in such rows), expected Marketing (91 %)`.
     pub fn words(&self) -> String {
         let mut words = format!("= {}", visible(&self.saw));
+        // Of a missing cell it is told what should stand there if something does, however often nothing does.
+        let is_usual = self.seen_probability.zip(self.probability).is_some_and(|(seen, expected)| seen > expected);
         match (&self.note, self.seen_probability) {
             (Some(note), _) => words += &format!(", {note}"),
+            (None, Some(p)) if is_usual => words += &format!(", as in {} of such rows", percent(p)),
             (None, Some(p)) if self.probability.is_some() => {
                 words += &format!(" (seen {} of the time in such rows)", percent(p));
             }
@@ -66,7 +69,11 @@ impl Reason {
             words += &format!("; {}?", visible(similar));
         }
         if let Some(expected) = &self.expected {
-            let lead = if self.note.is_some() && self.probability.is_none() { "; usual: " } else { ", expected " };
+            let lead = match &self.note {
+                Some(_) if self.probability.is_none() => "; usual: ",
+                None if is_usual => "; a value would be ",
+                _ => ", expected ",
+            };
             words += &format!("{lead}{}", visible(expected));
         }
         if let Some(p) = self.probability.filter(|_| self.expected.is_some()) {
@@ -170,6 +177,11 @@ mod tests {
         assert_eq!(
             reason.to_string(),
             "department = Finance (seen 0.4 % of the time in such rows), expected Marketing (91 %), 64 % of the score"
+        );
+        (reason.column, reason.saw, reason.seen_probability) = ("time".into(), "(missing)".into(), Some(0.99));
+        assert_eq!(
+            reason.to_string(),
+            "time = (missing), as in 99 % of such rows; a value would be Marketing (91 %), 64 % of the score"
         );
         (reason.column, reason.saw) = ("country".into(), "Gemany ".into());
         (reason.note, reason.similar) = (Some("never seen".into()), Some("Germany".into()));
