@@ -36,8 +36,8 @@
 //! values are new, by the rule above: customers and devices come and go. Or in which more are rare or new, a value being
 //! rare that less than one in a hundred rows had: a version that was just out is common a month later. And so is one that
 //! more rows miss: what was lent last is not back yet. So, last, is one that by itself makes more rows odd than all columns
-//! together usually do (`odd.rs`). [`DriftReport`] names it, and a model can set it aside ([`crate::Model::set_aside`]): it
-//! is then no part of any score.
+//! together usually do (`odd.rs`); it has moved, too. [`DriftReport`] names it, and a model can set it aside
+//! ([`crate::Model::set_aside`]): it is then no part of any score.
 
 mod counter;
 mod odd;
