@@ -5,14 +5,15 @@
 //!
 //! P(new) = (n₁ + ½)/(n + 1), P(v) = (1 − P(new))·n(v)/n, and for bins P(b) = (n(b) + ½)/(n + K/2).
 //!
-//! With a row left out, a category that occurs once becomes new. Where categories that occur once share a place, a new one is
-//! one more of these: P(new) is then that of the place, and n₁ = 0 in the formula. Missing is not a value: a group that can miss its
-//! value counts present cells only, and how often it is missing apart. A key that repeats does so in two rows at least.
-//! With one of two left out no key repeats, and then it may be that none ever does. A column of keys that repeat now and
-//! then, at a rate with Jeffreys' prior, has no repeat in n rows with a probability of about 1/√(πn). Beside it stands, as
-//! likely before, a column in which none ever does. So P(repeat) = ½/n · 1/(1 + √(πn)).
-//! Where the only other value is "present", missing
-//! is a category like any other, and the group says nothing about other cells.
+//! With a row left out, a category that occurs once becomes new. Where categories that occur once share a place, a new
+//! one is one more of these: P(new) is then that of the place, and n₁ = 0 in the formula. Missing is not a value: a group
+//! that can miss its value counts present cells only, and how often it is missing apart. Where the only other value is
+//! "present", missing is a category like any other, and the group says nothing about other cells.
+//!
+//! A key that repeats does so in two rows at least. With one of two left out no key repeats, and then it may be that none
+//! ever does. Keys that repeat now and then, at a rate with Jeffreys' prior, have no repeat in n rows with a probability
+//! of about 1/√(πn). Keys that never repeat are taken to be as likely before any row is seen. So P(repeat) = ½/n · 1/(1 +
+//! √(πn)).
 
 use super::bins::{Bins, tame};
 use crate::columns::{ABSENT, Layout};

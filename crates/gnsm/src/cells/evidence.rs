@@ -7,8 +7,8 @@
 //! 9.90 is beyond what is usual there. Each becomes T, its nats in its own column (`tail.rs`).
 //!
 //! A value that is nearly as likely as the likeliest is not odd, however predictable the column mostly is: where another
-//! column is missing that usually tells it, say. So T given the rest and T beyond
-//! usual are at most ln 20 + 4·odd (see below).
+//! column is missing that usually tells it, say. So T given the rest and T beyond usual
+//! are at most ln 20 + 4·odd (see below).
 //!
 //! A row has five figures. The *sum* of all T finds rows in which many cells are a little odd. It is a soft one, 10·ln(1 +
 //! Σ(e^(T/10) − 1)): nearly the plain sum where all T are small, and T itself where there is one alone. So one large T
