@@ -1,6 +1,6 @@
 # What CI runs, and nothing else, is `make check`.
 
-.PHONY: check format test test-tables test-slow test-page fuzz soak report-picture lint doc package package-verify licences readme bench-tabular bench-paper bench-keel bench-adbench bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks bench-cells-rivals
+.PHONY: check format test test-tables test-slow test-page fuzz golden soak report-picture lint doc package package-verify licences readme bench-tabular bench-paper bench-keel bench-adbench bench-masks bench-masks-speed bench-baselines bench-speed bench-serve bench-python check-gpu picture python python-spark python-dask notebooks bench-cells-rivals
 
 check: format test test-page lint doc package readme python
 
@@ -36,6 +36,10 @@ SECONDS = 1800
 soak:
 	cargo build --release -p gnsm-cli -p gnsm-serve --features gnsm-cli/serve --bin gnsm --example soak
 	$${CARGO_TARGET_DIR:-target}/release/examples/soak $${CARGO_TARGET_DIR:-target}/release/gnsm $${GNSM_SHARED:-../shared}/data/tabular/bank.parquet $(SECONDS) $(RATE) label
+
+# The hashes of what is said of rows, after a change that is meant to change it.
+golden:
+	GNSM_UPDATE=1 cargo test --workspace what_is_said_has_the_same_bits
 
 # The README's picture of a report, from the test of the pages.
 report-picture: test-page

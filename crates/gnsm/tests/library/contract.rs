@@ -8,7 +8,7 @@ use gnsm::internals::train::Run;
 use gnsm::{Column, Error, Method, Model, Result, Silent, Table, TextCells, Values};
 
 /// A method with its default settings, but for a network that trains in no time.
-fn quick(name: &str) -> Result<Method> {
+pub fn quick(name: &str) -> Result<Method> {
     let mut method = Method::named(name)?;
     match &mut method {
         Method::Gnsm(config) => {

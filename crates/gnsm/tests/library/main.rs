@@ -4,6 +4,7 @@ mod allocations;
 mod both_formats;
 mod contract;
 mod deep;
+mod golden;
 mod masks;
 mod method;
 mod originals;
