@@ -89,9 +89,9 @@ pub fn measure(name: &str, dirty: &Table, clean: &Table) -> Result<DirtyLine> {
         .flat_map(|row| (0..columns.len()).map(move |at| (row, at)))
         .map(|(row, at)| is_wrong(row, at))
         .collect();
-    let model = Model::fit(dirty)?;
-    let every: Vec<usize> = (0..n_rows).collect();
-    let explanations = model.explain_own(dirty, &every, usize::MAX)?;
+    let fit = Model::builder().fit_and_judge(dirty)?;
+    let own = fit.own();
+    let explanations = own.explain_all(usize::MAX);
     let mut parts = vec![0.0; wrong.len()];
     let (mut wrong_rows, mut first_right, mut expected_right) = (0usize, 0usize, 0usize);
     for (row, explanation) in explanations.iter().enumerate() {
@@ -110,13 +110,13 @@ pub fn measure(name: &str, dirty: &Table, clean: &Table) -> Result<DirtyLine> {
         }
     }
     let n_wrong = wrong.iter().filter(|wrong| **wrong).count();
-    let listed = model.odd_cells(dirty, RATE)?;
+    let listed = own.odd_cells(RATE)?;
     let hits = listed.iter().filter(|cell| place(&cell.reason.column).is_some_and(|at| is_wrong(cell.row, at))).count();
     let n_listed = listed.iter().filter(|cell| place(&cell.reason.column).is_some()).count();
     let (precision, recall) = (share(hits, n_listed), share(hits, n_wrong));
     let f1 = if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
-    let changes: Vec<(usize, usize, String)> = model
-        .odd_cells(dirty, REPAIR_RATE)?
+    let changes: Vec<(usize, usize, String)> = own
+        .odd_cells(REPAIR_RATE)?
         .iter()
         .filter_map(|cell| {
             let (value, _) = cell.change(AT_LEAST)?;

@@ -150,9 +150,9 @@ fn measure(spoilt: &Plain, mistakes: &[Mistake]) -> Result<BTreeMap<usize, Named
     let source = Box::new(Cursor::new(spoilt.to_csv()));
     let mut reader = TableReader::from_reader("spoilt.csv", source, &ReadOptions::default())?;
     let Some(table) = reader.next_batch(usize::MAX)? else { return Ok(BTreeMap::new()) };
-    let model = Model::fit(&table)?;
+    let fit = Model::builder().fit_and_judge(&table)?;
     let rows: Vec<usize> = mistakes.iter().map(|mistake| mistake.row).collect();
-    let explanations = model.explain_own(&table, &rows, usize::MAX)?;
+    let explanations = fit.own().explain(&rows, usize::MAX);
     let mut found: BTreeMap<usize, Named> = BTreeMap::new();
     for (mistake, explanation) in mistakes.iter().zip(explanations) {
         let names: Vec<&str> = mistake.columns.iter().map(|column| spoilt.header[*column].as_str()).collect();

@@ -111,9 +111,12 @@ pub struct DetectArguments {
     /// The table to read: a file, several, or a folder; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
-    /// How many rows to show. Rows that are alike are shown once.
+    /// How many findings to show. Flagged rows with the same reason are one, and so are rows that are alike.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
+    /// Show row by row: flagged rows with the same reason are not put together.
+    #[arg(long)]
+    pub ungrouped: bool,
     /// Write a page with the odd rows to this file as well, to be opened in a browser.
     #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,

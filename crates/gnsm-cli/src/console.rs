@@ -81,11 +81,21 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
 }
 
+/// A setting as a flag.
+fn flag(name: &str, value: Option<&str>) -> String {
+    let name = name.replace('_', "-");
+    value.map_or_else(|| format!("--{name}"), |value| format!("--{name} {value}"))
+}
+
 /// Writes an error, in one line unless the terminal is too narrow.
 pub fn report(error: &anyhow::Error) {
     // The library's messages hold file and cause already; those of contexts do not.
-    let mut message = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
+    let mut causes = error.chain().map(|cause| match cause.downcast_ref::<gnsm::Error>() {
+        Some(error) => error.words(&flag),
+        None => cause.to_string(),
+    });
+    let mut message = causes.next().unwrap_or_default();
+    for cause in causes {
         if cause.starts_with(&message) {
             message = cause;
         } else if !message.contains(&cause) {

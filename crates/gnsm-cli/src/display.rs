@@ -247,6 +247,8 @@ mod tests {
             expected: Some("short".into()),
             probability: Some(0.5),
             seen_probability: None,
+            side: None,
+            is_new: false,
             part: 1.0,
             share: 1.0,
         };

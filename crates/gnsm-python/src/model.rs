@@ -1,6 +1,5 @@
 //! A model as Python holds it.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -9,8 +8,8 @@ use std::sync::Arc;
 
 use gnsm::internals::files::AtomicFile;
 use gnsm::{
-    ColumnChoices, DriftReport, Explanation, FdrCounter, KindChoice, Model, Reason, Room, Rule, Scored, Table,
-    TableReader,
+    Batch, ColumnChoices, Decision, DriftReport, Explanation, Judge, KindChoice, Model, Reason, Room, Rule, Scored,
+    Table, TableReader,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict};
@@ -36,7 +35,12 @@ pub fn problem(error: &(impl std::fmt::Display + ?Sized)) -> PyErr {
 
 /// The text of an error of the library.
 pub fn text(error: gnsm::Error) -> String {
-    in_python(error.to_string())
+    in_python(error.words(&argument))
+}
+
+/// A setting as an argument.
+fn argument(name: &str, value: Option<&str>) -> String {
+    value.map_or_else(|| format!("`{name}`"), |value| format!("`{name}=[{value:?}]`"))
 }
 
 /// Objects without a use come as lists of nothing, whose cells are named after the first such object (`source.rs`). They are
@@ -261,14 +265,14 @@ impl Core {
             let mut oddest = Oddest { top, wanted: rows, rows: Vec::new(), passed: 0 };
             let mut notes = Vec::new();
             if own {
-                let table = source::whole(&mut reader)?;
-                let scores = self.model.score_own(&table).map_err(text)?;
-                oddest.take(&scores, |rows| self.model.explain_own(&table, rows, most).map_err(text))?;
+                let (table, judge) = (source::whole(&mut reader)?, self.model.judge());
+                oddest.take(&self.own(&judge, &table)?, most);
             } else {
-                let model = self.without_what_is_new(first.as_mut(), false, &mut notes, teller)?;
-                batches(&model, &mut reader, &mut notes, ("scoring", teller), |table| {
-                    let scores = model.score(table).map_err(text)?;
-                    oddest.take(&scores, |rows| model.explain(table, rows, most).map_err(text))
+                let report = self.compared(first.as_mut(), false, &mut notes, teller)?;
+                let judge = judge_without(&self.model, report.as_ref());
+                batches(&self.model, &mut reader, &mut notes, ("scoring", teller), |table| {
+                    oddest.take(&judge.read(table).map_err(text)?, most);
+                    Ok(())
                 })?;
             }
             Ok((oddest.finish()?, notes))
@@ -283,14 +287,19 @@ impl Core {
 }
 
 impl Core {
-    fn score_own(&self, reader: &mut TableReader, n_reasons: usize) -> Result<Found, String> {
-        let table = source::whole(reader)?;
-        let mut found = Found { scores: self.model.score_own(&table).map_err(text)?, ..Found::default() };
-        if n_reasons > 0 {
-            let all: Vec<usize> = (0..table.n_rows()).collect();
-            let explained = self.model.explain_own(&table, &all, n_reasons).map_err(text)?;
-            found.reasons = explained.into_iter().map(|explanation| explanation.reasons).collect();
+    /// The rows that the model was fitted on. Where only some of the table's rows were chosen, all are judged as new ones.
+    fn own<'a>(&'a self, judge: &'a Judge<'a>, table: &'a Table) -> Result<Batch<'a>, String> {
+        let batch = judge.read_whole(table).map_err(text)?;
+        if batch.is_own() || self.model.report().chosen_from.is_some() {
+            return Ok(batch);
         }
+        Err("these are not the rows that the model was fitted on; leave out `own`".into())
+    }
+
+    fn score_own(&self, reader: &mut TableReader, n_reasons: usize) -> Result<Found, String> {
+        let (table, judge) = (source::whole(reader)?, self.model.judge());
+        let mut found = Found::default();
+        found.take(&self.own(&judge, &table)?, n_reasons);
         Ok(found)
     }
 
@@ -303,43 +312,47 @@ impl Core {
     ) -> Result<Found, String> {
         let mut found = Found::default();
         let mut notes = Vec::new();
-        let model = self.without_what_is_new(first, true, &mut notes, teller)?;
-        batches(&model, reader, &mut notes, ("scoring", teller), |table| {
-            if n_reasons == 0 {
-                found.scores.extend(model.score(table).map_err(text)?);
-            } else {
-                for (scored, explanation) in model.score_and_explain(table, n_reasons).map_err(text)? {
-                    found.scores.push(scored);
-                    found.reasons.push(explanation.reasons);
-                }
-            }
+        let report = self.compared(first, true, &mut notes, teller)?;
+        let judge = judge_without(&self.model, report.as_ref());
+        batches(&self.model, reader, &mut notes, ("scoring", teller), |table| {
+            found.take(&judge.read(table).map_err(text)?, n_reasons);
             Ok(())
         })?;
         found.notes = notes;
         Ok(found)
     }
 
-    /// The model as the command line uses it for a table that can be read twice: what is new in most rows does not count. Where it
-    /// `tells`, columns that moved are named.
-    fn without_what_is_new(
+    /// Compares a table that can be read twice with what was learned, as the command line does: what is new in most rows does
+    /// not count. Where it `tells`, columns that moved are named.
+    fn compared(
         &self,
         first: Option<&mut TableReader>,
         tells: bool,
         notes: &mut Vec<String>,
         teller: &mut Teller,
-    ) -> Result<Cow<'_, Model>, String> {
-        let Some(reader) = first else { return Ok(Cow::Borrowed(&self.model)) };
+    ) -> Result<Option<DriftReport>, String> {
+        let Some(reader) = first else { return Ok(None) };
         let report = compare(&self.model, reader, teller)?;
         if tells {
             notes.extend(moved_note(&report));
         }
         notes.extend(aside_note(&report));
-        let mut model = Cow::Borrowed(&*self.model);
-        if report.sets_aside() {
-            model.to_mut().set_aside(&report);
-        }
-        Ok(model)
+        Ok(Some(report))
     }
+}
+
+impl Found {
+    /// Takes the next rows.
+    fn take(&mut self, batch: &Batch<'_>, n_reasons: usize) {
+        if n_reasons > 0 {
+            self.reasons.extend(batch.explain_all(n_reasons).into_iter().map(|explanation| explanation.reasons));
+        }
+        self.scores.extend_from_slice(batch.scores());
+    }
+}
+
+fn judge_without<'m>(model: &'m Model, report: Option<&DriftReport>) -> Judge<'m> {
+    report.map_or_else(|| model.judge(), |report| model.judge_without(report))
 }
 
 /// Passes over all rows in batches, whose columns are compared with the model's; `doing` is what the teller says.
@@ -433,15 +446,10 @@ pub fn numbers(py: Python<'_>, numbers: impl ExactSizeIterator<Item = f64>) -> P
 
 /// Which rows are flagged; one without a p-value is not.
 pub fn flags(rule: Rule, scores: &[Scored]) -> Result<Vec<u8>, String> {
-    let cutoff = match rule {
-        Rule::Fdr(level) => {
-            let mut counter = FdrCounter::new(level).map_err(text)?;
-            scores.iter().filter(|scored| !scored.p_value.is_nan()).for_each(|scored| counter.add(scored.p_value));
-            counter.cutoff()
-        }
-        _ => None,
-    };
-    Ok(scores.iter().map(|scored| u8::from(rule.flags(scored.score, scored.p_value, cutoff))).collect())
+    let mut decision = Decision::new(rule).map_err(text)?;
+    decision.add(scores);
+    let flags = decision.finish();
+    Ok(scores.iter().map(|scored| u8::from(flags.flags(scored))).collect())
 }
 
 /// The rows to explain, found in one pass: what leaves the top later was explained in vain, but no row is kept.
@@ -453,11 +461,8 @@ struct Oddest {
 }
 
 impl Oddest {
-    fn take(
-        &mut self,
-        scores: &[Scored],
-        explain: impl FnOnce(&[usize]) -> Result<Vec<Explanation>, String>,
-    ) -> Result<(), String> {
+    fn take(&mut self, batch: &Batch<'_>, most: usize) {
+        let scores = batch.scores();
         let mut chosen: Vec<usize> = if let Some(wanted) = &self.wanted {
             let end = self.passed + scores.len() as u64;
             let here = wanted.iter().filter(|row| (self.passed..end).contains(row));
@@ -474,8 +479,7 @@ impl Oddest {
             chosen.retain(|&row| lowest.is_none_or(|lowest| scores[row].score > lowest));
         }
         if !chosen.is_empty() {
-            let explained = explain(&chosen)?;
-            let rows = chosen.iter().zip(explained);
+            let rows = chosen.iter().zip(batch.explain(&chosen, most));
             self.rows.extend(rows.map(|(&row, found)| (self.passed + row as u64, scores[row], found)));
         }
         if self.wanted.is_none() {
@@ -483,7 +487,6 @@ impl Oddest {
             self.rows.truncate(self.top);
         }
         self.passed += scores.len() as u64;
-        Ok(())
     }
 
     fn finish(mut self) -> Result<Vec<(u64, Scored, Explanation)>, String> {

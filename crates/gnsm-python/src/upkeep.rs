@@ -29,7 +29,7 @@ pub fn odd_cells<'py>(
     source: &Bound<'py, PyAny>,
     fdr: f64,
 ) -> PyResult<(Vec<Bound<'py, PyDict>>, Vec<String>)> {
-    let (cells, notes) = on_whole(py, core, source, |model, table| model.odd_cells(table, fdr))?;
+    let (cells, notes) = on_whole(py, core, source, |model, table| model.judge().read_whole(table)?.odd_cells(fdr))?;
     let cells = cells.iter().map(|cell: &OddCell| {
         let dict = reason_dict(py, &cell.reason)?;
         dict.set_item("row", cell.row)?;

@@ -28,9 +28,7 @@ pub fn alternatives(report: &Report<'_>) -> Vec<Vec<Alternatives>> {
             asked[at * n_cells + cell_of(encoder, feature)] = true;
         }
     }
-    let detector = report.model.fitted().detector();
-    let left_out = if report.is_own { detector.expected_left_out(&rows, &asked) } else { None };
-    let expected = left_out.or_else(|| detector.expected(&rows, &asked));
+    let expected = report.judge.expected(&rows, &asked, report.is_own);
     let of_row = |(at, row): (usize, &OddRow)| {
         let view = OddRowView { encoder, expected: expected.as_ref(), at, row };
         row.explanation.reasons.iter().map(|reason| view.alternatives(reason).unwrap_or_else(|| told(reason))).collect()

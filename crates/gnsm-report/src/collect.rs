@@ -1,8 +1,7 @@
 //! Walks over the rows of a file once and keeps what the page shows, in room that does not grow with the file.
 
-use gnsm::internals::columns::Encoded;
 use gnsm::{
-    Calibration, ColumnReport, DriftCounter, DriftReport, Explanation, FdrCounter, Model, Result, Rule, Scored, Table,
+    Batch, Calibration, ColumnReport, DriftCounter, DriftReport, Explanation, Flags, Judge, Result, Rule, Scored, Table,
 };
 
 use crate::nearest::UsualRows;
@@ -42,10 +41,8 @@ pub struct OddRow {
 }
 
 /// Takes the rows of a file, batch by batch.
-#[derive(Debug)]
 pub struct Collector<'m> {
-    model: &'m Model,
-    rule: Rule,
+    judge: &'m Judge<'m>,
     most: Option<usize>,
     is_own: bool,
     columns: Vec<String>,
@@ -55,8 +52,6 @@ pub struct Collector<'m> {
     compared: Option<DriftReport>,
     rows: u64,
     unread: u64,
-    flagged: u64,
-    rate: Option<FdrCounter>,
     scores: ScoreBins,
     tally: Tally,
     odd: Vec<OddRow>,
@@ -64,13 +59,11 @@ pub struct Collector<'m> {
 }
 
 impl<'m> Collector<'m> {
-    /// Starts with no rows; `rule` says which are flagged.
-    pub fn new(model: &'m Model, rule: Rule) -> Result<Self> {
-        rule.validate()?;
-        let rate = if let Rule::Fdr(level) = rule { Some(FdrCounter::new(level)?) } else { None };
-        Ok(Self {
-            model,
-            rule,
+    /// Starts with no rows.
+    pub fn new(judge: &'m Judge<'m>) -> Self {
+        let model = judge.model();
+        Self {
+            judge,
             most: None,
             is_own: false,
             columns: Vec::new(),
@@ -79,13 +72,11 @@ impl<'m> Collector<'m> {
             compared: None,
             rows: 0,
             unread: 0,
-            flagged: 0,
-            rate,
             scores: ScoreBins::new(model.calibration()),
             tally: Tally::new(model.encoder()),
             odd: Vec::new(),
             usual: UsualRows::new(),
-        })
+        }
     }
 
     /// Shows exactly the `most` oddest rows, 1,000 at the most. Without this, all flagged rows are shown, or a hundred.
@@ -106,109 +97,72 @@ impl<'m> Collector<'m> {
         self.unread += rows;
     }
 
-    /// Scores the next rows of the file and takes them.
-    pub fn add(&mut self, batch: &Table) -> Result<()> {
-        self.check(batch)?;
-        let scores = self.model.score(batch)?;
-        self.add_scored(batch, &scores)
-    }
-
-    /// Takes the next rows of the file, with what was said of them.
-    pub fn add_scored(&mut self, batch: &Table, scores: &[Scored]) -> Result<()> {
-        self.check(batch)?;
+    /// Takes the next rows of the file.
+    pub fn add(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let (model, table) = (self.judge.model(), batch.table());
+        if batch.is_own() {
+            (self.is_own, self.drift) = (true, None);
+        } else if self.rows == 0 {
+            self.report = model.check(table)?;
+        }
         if let Some(drift) = &mut self.drift {
-            drift.add(batch)?;
+            batch.drift_into(drift);
         }
-        let encoder = self.model.encoder();
         // Charts also show what is set aside.
-        self.tally.add(encoder, &encoder.encode_everything(batch)?);
-        self.take(batch, &encoder.encode(batch)?, scores)
-    }
-
-    /// Compares the columns of the first rows with the model's.
-    fn check(&mut self, batch: &Table) -> Result<()> {
+        self.tally.add(model.encoder(), batch.encoded());
         if self.rows == 0 {
-            self.report = self.model.check(batch)?;
+            self.columns = table.columns.iter().map(|column| column.name.clone()).collect();
+            let used = model.schema().used().map(|column| &column.name);
+            self.columns.extend(used.filter(|name| table.column(name).is_none()).cloned().collect::<Vec<_>>());
         }
-        Ok(())
-    }
-
-    /// Takes the table that the model was fitted on, with what [`Model::score_own`] said of it.
-    pub fn add_own(&mut self, table: &Table, scores: &[Scored]) -> Result<()> {
-        self.is_own = true;
-        self.drift = None;
-        let encoded = self.model.encoder().encode_whole(table)?;
-        self.tally.add(self.model.encoder(), &encoded);
-        self.take(table, &encoded, scores)
-    }
-
-    fn take(&mut self, batch: &Table, encoded: &Encoded, scores: &[Scored]) -> Result<()> {
-        if self.rows == 0 {
-            self.columns = batch.columns.iter().map(|column| column.name.clone()).collect();
-            let used = self.model.schema().used().map(|column| &column.name);
-            self.columns.extend(used.filter(|name| batch.column(name).is_none()).cloned().collect::<Vec<_>>());
-        }
-        for scored in scores {
+        for (at, scored) in batch.scores().iter().enumerate() {
             self.scores.add(scored.score);
-            match &mut self.rate {
-                Some(rate) => rate.add(scored.p_value),
-                None => self.flagged += u64::from(self.rule.flags(scored.score, scored.p_value, None)),
+            if scored.p_value >= USUAL {
+                let columns = &self.columns;
+                self.usual.pass(self.rows + at as u64, batch.seen(), at, || cells(table, columns, at));
             }
         }
-        for (at, scored) in scores.iter().enumerate().filter(|(_, scored)| scored.p_value >= USUAL) {
-            let columns = &self.columns;
-            self.usual.pass(self.rows + at as u64, encoded, at, || cells(batch, columns, at));
-            debug_assert!(!scored.p_value.is_nan());
-        }
-        self.keep_odd(batch, encoded, scores)?;
+        self.keep_odd(batch);
         self.rows += batch.n_rows() as u64;
         Ok(())
     }
 
     /// Explains and keeps the rows of a batch that are among the oddest so far.
-    fn keep_odd(&mut self, batch: &Table, encoded: &Encoded, scores: &[Scored]) -> Result<()> {
+    fn keep_odd(&mut self, batch: &Batch<'_>) {
+        let (table, scores, seen) = (batch.table(), batch.scores(), batch.seen());
         let floor = if self.odd.len() < MOST_ROWS { None } else { self.odd.last().map(|row| row.scored.score) };
         let mut candidates: Vec<usize> = (0..scores.len()).collect();
         candidates.retain(|&at| floor.is_none_or(|floor| order(scores[at].score) > order(floor)));
         candidates.sort_by(|&a, &b| order(scores[b].score).total_cmp(&order(scores[a].score)));
         candidates.truncate(MOST_ROWS);
-        let explanations = if self.is_own {
-            self.model.explain_own(batch, &candidates, usize::MAX)?
-        } else {
-            self.model.explain(batch, &candidates, usize::MAX)?
-        };
-        for (&at, explanation) in candidates.iter().zip(explanations) {
+        for (&at, explanation) in candidates.iter().zip(batch.explain(&candidates, usize::MAX)) {
             self.odd.push(OddRow {
                 row: self.rows + at as u64,
-                line: batch.lines[at],
+                line: table.lines[at],
                 scored: scores[at],
-                cells: cells(batch, &self.columns, at),
+                cells: cells(table, &self.columns, at),
                 explanation,
-                codes: encoded.codes(at).to_vec(),
-                numbers: encoded.numbers(at).to_vec(),
+                codes: seen.codes(at).to_vec(),
+                numbers: seen.numbers(at).to_vec(),
             });
         }
         // Stable: among equal scores, rows keep their order.
         self.odd.sort_by(|a, b| order(b.scored.score).total_cmp(&order(a.scored.score)));
         self.odd.truncate(MOST_ROWS);
-        Ok(())
     }
 
-    /// The report. `file` is the name of the table and `model` that of the model, as the page shows them.
-    pub fn finish(mut self, file: &str, model: &str) -> Report<'m> {
-        let cutoff = self.rate.as_ref().and_then(FdrCounter::cutoff);
-        if let Some(rate) = &self.rate {
-            self.flagged = rate.flagged();
-        }
-        let shown = self.most.unwrap_or_else(|| FEWEST_ROWS.max(self.flagged as usize));
+    /// The report. `flags` says which of the rows are flagged, `file` is the name of the table and `model` that of the model,
+    /// as the page shows them.
+    pub fn finish(mut self, flags: Flags, file: &str, model: &str) -> Report<'m> {
+        let shown = self.most.unwrap_or_else(|| FEWEST_ROWS.max(flags.flagged() as usize));
         self.odd.truncate(shown);
-        let threshold = self.threshold(cutoff);
+        let threshold = self.threshold(flags);
         Report {
-            model: self.model,
+            judge: self.judge,
+            model: self.judge.model(),
             model_name: model.to_owned(),
             file: file.to_owned(),
-            rule: self.rule,
-            cutoff,
+            flags,
             threshold,
             is_own: self.is_own,
             columns: self.columns,
@@ -216,7 +170,6 @@ impl<'m> Collector<'m> {
             drift: self.compared.or_else(|| self.drift.map(|drift| drift.report())),
             rows: self.rows,
             unread: self.unread,
-            flagged: self.flagged,
             scores: self.scores,
             tally: self.tally,
             odd: self.odd,
@@ -225,14 +178,13 @@ impl<'m> Collector<'m> {
     }
 
     /// The score from which on rows are flagged, if any could be.
-    fn threshold(&self, cutoff: Option<f64>) -> Option<f64> {
-        let limit = match self.rule {
+    fn threshold(&self, flags: Flags) -> Option<f64> {
+        let limit = match flags.rule() {
             Rule::Threshold(score) => return Some(score),
             Rule::Contamination(part) => part,
-            Rule::Fdr(_) => cutoff?,
+            Rule::Fdr(_) => flags.cutoff()?,
         };
-        let calibration = self.model.calibration();
-        let tail = self.model.tail();
+        let (calibration, tail) = (self.judge.model().calibration(), self.judge.model().tail());
         let p_value = |score: f64| if self.is_own { tail.p_value(score) } else { calibration.p_value(score) };
         lowest(|score| p_value(score) <= limit, calibration, self.scores.highest)
     }

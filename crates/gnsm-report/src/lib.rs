@@ -4,16 +4,21 @@
 //! escape every text that comes from a file, and the script puts texts into the page as texts only.
 //!
 //! ```no_run
-//! use gnsm::{Model, ReadOptions, Rule, TableReader};
+//! use gnsm::{Decision, Model, ReadOptions, Rule, TableReader};
 //! use gnsm_report::Collector;
 //!
 //! let model = Model::load("claims.gnsm")?;
-//! let mut collector = Collector::new(&model, Rule::Contamination(0.01))?;
+//! let judge = model.judge();
+//! let mut decision = Decision::new(Rule::Contamination(0.01))?;
+//! let mut collector = Collector::new(&judge);
 //! let mut reader = TableReader::open("claims.csv", &ReadOptions::default())?;
-//! while let Some(batch) = reader.next_batch(8192)? {
+//! while let Some(table) = reader.next_batch(8192)? {
+//!     let batch = judge.read(&table)?;
+//!     decision.add(batch.scores());
 //!     collector.add(&batch)?;
 //! }
-//! std::fs::write("report.html", collector.finish("claims.csv", "claims.gnsm").html())?;
+//! let report = collector.finish(decision.finish(), "claims.csv", "claims.gnsm");
+//! std::fs::write("report.html", report.html())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use gnsm::internals::decision::short;
-use gnsm::{ColumnDrift, ColumnReport, DriftReport, Kind, Model, Reason, Rule};
+use gnsm::{ColumnDrift, ColumnReport, DriftReport, Flags, Judge, Kind, Model, Reason, Rule};
 
 use crate::chart::{self, Chart};
 use crate::collect::{OddRow, ScoreBins};
@@ -27,13 +27,12 @@ const MOST_NOTE: usize = 300;
 const SCORES_HEIGHT: f64 = 120.0;
 
 /// What was found in a file.
-#[derive(Debug)]
 pub struct Report<'m> {
+    pub(crate) judge: &'m Judge<'m>,
     pub(crate) model: &'m Model,
     pub(crate) model_name: String,
     pub(crate) file: String,
-    pub(crate) rule: Rule,
-    pub(crate) cutoff: Option<f64>,
+    pub(crate) flags: Flags,
     pub(crate) threshold: Option<f64>,
     pub(crate) is_own: bool,
     pub(crate) columns: Vec<String>,
@@ -41,7 +40,6 @@ pub struct Report<'m> {
     pub(crate) drift: Option<DriftReport>,
     pub(crate) rows: u64,
     pub(crate) unread: u64,
-    pub(crate) flagged: u64,
     pub(crate) scores: ScoreBins,
     pub(crate) tally: Tally,
     pub(crate) odd: Vec<OddRow>,
@@ -114,7 +112,7 @@ impl Report<'_> {
 
     /// Those that are flagged.
     pub fn flagged(&self) -> u64 {
-        self.flagged
+        self.flags.flagged()
     }
 
     /// Those that the page shows.
@@ -134,7 +132,7 @@ impl Report<'_> {
     }
 
     pub(crate) fn flags(&self, row: &OddRow) -> bool {
-        self.rule.flags(row.scored.score, row.scored.p_value, self.cutoff)
+        self.flags.flags(&row.scored)
     }
 
     /// The page.
@@ -149,10 +147,10 @@ impl Report<'_> {
             frame: Frame::new(SCRIPT, ""),
             file: shown(last_name(&self.file), NAME),
             rows: count(self.rows),
-            flagged: count(self.flagged),
-            flagged_share: percent(self.flagged as f64 / self.rows.max(1) as f64),
-            rule: rule_words(self.rule),
-            rule_meaning: rule_meaning(self.rule),
+            flagged: count(self.flags.flagged()),
+            flagged_share: percent(self.flags.flagged() as f64 / self.rows.max(1) as f64),
+            rule: rule_words(self.flags.rule()),
+            rule_meaning: rule_meaning(self.flags.rule()),
             drift: self.drift.as_ref().map(|drift| self.drift_words(drift, &columns)),
             is_own: self.is_own,
             scores: self.score_chart(),
@@ -182,7 +180,7 @@ impl Report<'_> {
 
     fn counted_words(&self, n: usize) -> String {
         let n_text = count(n as u64);
-        match self.flagged {
+        match self.flags.flagged() {
             0 => format!("No row is flagged, so this is counted over the {n_text} rows shown."),
             flagged if flagged > n as u64 => {
                 format!("Counted over the {n_text} oddest of {} flagged rows.", count(flagged))
@@ -209,7 +207,7 @@ impl Report<'_> {
                 name: shown(&column.column, NAME),
                 index: place.filter(|place| columns.iter().any(|column| column.index == *place)),
                 has_drift: column.moved,
-                is_aside: column.set_aside && self.model.encoder().sets_aside(),
+                is_aside: column.set_aside && self.judge.sets_aside(),
                 notes: column.notes.iter().map(|note| shown(note, MOST_NOTE)).collect(),
             }
         };
@@ -286,7 +284,7 @@ impl Report<'_> {
             "p-values from",
             plural(if calibrated > 0 { calibrated } else { self.model.calibration().rows() }, "row"),
         ));
-        facts.push(("Rule", rule_words(self.rule)));
+        facts.push(("Rule", rule_words(self.flags.rule())));
         facts.push(("Version of gnsm", env!("CARGO_PKG_VERSION").to_owned()));
         facts
     }

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use gnsm::{Model, ReadOptions, Result, Rule, Table, TableReader};
+use gnsm::{Decision, Judge, Model, ReadOptions, Result, Rule, Table, TableReader};
 use serde_json::Value;
 
 use crate::Collector;
@@ -29,7 +29,9 @@ fn table(n_rows: usize, more: &[&str]) -> Result<Table> {
 }
 
 fn report(model: &Model, table: &Table, rule: Rule, batch: usize) -> Result<String> {
-    let mut collector = Collector::new(model, rule)?;
+    let judge = model.judge();
+    let mut decision = Decision::new(rule)?;
+    let mut collector = Collector::new(&judge);
     let mut text = String::from("colour,shape,size,when,note\n");
     let mut first = 0;
     while first < table.n_rows() {
@@ -44,11 +46,32 @@ fn report(model: &Model, table: &Table, rule: Rule, batch: usize) -> Result<Stri
         }
         let mut part = read("table.csv", std::mem::take(&mut text))?;
         part.lines = table.lines[first..end].to_vec();
-        collector.add(&part)?;
+        let batch = judge.read(&part)?;
+        decision.add(batch.scores());
+        collector.add(&batch)?;
         text.push_str("colour,shape,size,when,note\n");
         first = end;
     }
-    Ok(collector.finish("table.csv", "m.gnsm").html())
+    Ok(collector.finish(decision.finish(), "table.csv", "m.gnsm").html())
+}
+
+/// What the file and the model are called.
+const NAMES: [&str; 2] = ["m.gnsm", "new.csv"];
+
+/// The page on one batch.
+fn page<'a>(
+    judge: &'a Judge<'a>,
+    table: &Table,
+    rule: Rule,
+    set_up: impl FnOnce(Collector<'a>) -> Collector<'a>,
+    names: [&str; 2],
+) -> Result<String> {
+    let mut collector = set_up(Collector::new(judge));
+    let batch = judge.read(table)?;
+    let mut decision = Decision::new(rule)?;
+    decision.add(batch.scores());
+    collector.add(&batch)?;
+    Ok(collector.finish(decision.finish(), names[1], names[0]).html())
 }
 
 fn data(html: &str) -> Value {
@@ -81,14 +104,15 @@ fn a_page_does_not_depend_on_batches() -> Result<()> {
 #[test]
 fn flags_are_those_of_the_rule() -> Result<()> {
     let table = table(400, &["red,square,11,2024-03-02,a\n", "blue,square,900,2024-03-03,b\n"])?;
-    let model = Model::fit(&table)?;
-    let scores = model.score_own(&table)?;
-    let mut collector = Collector::new(&model, Rule::Fdr(0.1))?.top(5);
-    collector.add_own(&table, &scores)?;
-    let report = collector.finish("table.csv", "m.gnsm");
-    let mut counter = gnsm::FdrCounter::new(0.1)?;
-    scores.iter().for_each(|row| counter.add(row.p_value));
-    let flagged = scores.iter().filter(|row| Rule::Fdr(0.1).flags(row.score, row.p_value, counter.cutoff())).count();
+    let fit = Model::builder().fit_and_judge(&table)?;
+    let (own, judge) = (fit.own(), fit.model.judge());
+    let mut decision = Decision::new(Rule::Fdr(0.1))?;
+    decision.add(own.scores());
+    let flags = decision.finish();
+    let mut collector = Collector::new(&judge).top(5);
+    collector.add(&own)?;
+    let report = collector.finish(flags, "table.csv", "m.gnsm");
+    let flagged = own.scores().iter().filter(|row| flags.flags(row)).count();
     assert_eq!((report.rows(), report.flagged(), report.shown()), (402, flagged as u64, 5));
     let marked = data(&report.html())["rows"].as_array().expect("rows").iter().filter(|row| row["f"] == true).count();
     assert_eq!(marked, flagged.min(5));
@@ -110,9 +134,7 @@ fn no_text_can_write_the_page() -> Result<()> {
     let table = read(HOSTILE[1], text)?;
     let builder = Model::builder().categorical(HOSTILE);
     let model = builder.fit(&table)?;
-    let mut collector = Collector::new(&model, Rule::Contamination(0.05))?;
-    collector.add(&table)?;
-    let html = collector.finish(HOSTILE[1], HOSTILE[0]).html();
+    let html = page(&model.judge(), &table, Rule::Contamination(0.05), |it| it, [HOSTILE[0], HOSTILE[1]])?;
     assert_eq!(html.matches("<script").count(), 2, "the data and the page's own");
     assert_eq!(html.matches("</script>").count(), 2);
     for raw in ["<b>Hello", "alert(1)</", "\u{202e}gpj</", "x".repeat(400).as_str()] {
@@ -138,9 +160,7 @@ fn a_page_of_large_cells_stays_small() -> Result<()> {
     }
     let table = read("large.csv", text)?;
     let model = Model::builder().categorical(["c0", "c1"]).method("marginals").fit(&table)?;
-    let mut collector = Collector::new(&model, Rule::Contamination(0.5))?.top(1000);
-    collector.add(&table)?;
-    let html = collector.finish("large.csv", "m.gnsm").html();
+    let html = page(&model.judge(), &table, Rule::Contamination(0.5), |it| it.top(1000), NAMES)?;
     assert!(html.len() < 3_000_000, "{}", html.len());
     assert!(html.contains("more would have made this page too large.") || html.contains("characters are cut."));
     Ok(())
@@ -191,19 +211,15 @@ fn drift_comes_first() -> Result<()> {
     let mut counter = model.drift();
     counter.add(&new)?;
     let compared = counter.report();
-    let mut aside = model.clone();
-    aside.set_aside(&compared);
-    let mut collector = Collector::new(&aside, Rule::Contamination(0.01))?.compared(Some(compared));
-    collector.add(&new)?;
-    let html = collector.finish("new.csv", "m.gnsm").html();
+    let rule = Rule::Contamination(0.01);
+    let html = page(&model.judge_without(&compared), &new, rule, |it| it.compared(Some(compared.clone())), NAMES)?;
     assert!(html.contains("what is new there is no part of the scores"));
     assert!(html.contains("100 % of all rows never seen in training"));
     let rows = data(&html)["rows"].clone();
     let reasons = rows.as_array().expect("rows").iter().flat_map(|row| row["r"].as_array().expect("reasons"));
     assert!(reasons.clone().all(|reason| reason["c"] != place.expect("a column")));
-    let mut collector = Collector::new(&model, Rule::Contamination(0.01))?.compared(None);
-    collector.add(&new)?;
-    assert!(!collector.finish("new.csv", "m.gnsm").html().contains("since the model learned"));
+    let html = page(&model.judge(), &new, rule, |it| it.compared(None), NAMES)?;
+    assert!(!html.contains("since the model learned"));
     Ok(())
 }
 
@@ -268,9 +284,7 @@ fn a_thousand_wide_rows_fit() -> Result<()> {
     }
     let table = read("wide.csv", text)?;
     let model = Model::fit(&table)?;
-    let mut collector = Collector::new(&model, Rule::Contamination(0.01))?.top(1000);
-    collector.add(&table)?;
-    let html = collector.finish("wide.csv", "m.gnsm").html();
+    let html = page(&model.judge(), &table, Rule::Contamination(0.01), |it| it.top(1000), NAMES)?;
     assert!(html.len() < 3_000_000, "{}", html.len());
     assert_eq!(data(&html)["rows"].as_array().map(Vec::len), Some(1000));
     assert!(!html.contains("characters are cut"));
@@ -331,13 +345,11 @@ fn fuzz_tables() -> Result<()> {
                 };
                 for turn in 0..inputs / threads {
                     let text = spoiled(&mut draw);
-                    let page = || -> Result<String> {
+                    let made = || {
                         let table = read("spoiled.csv", text.clone())?;
-                        let mut collector = Collector::new(&models[turn % 2], rules[turn % 3])?;
-                        collector.add(&table)?;
-                        Ok(collector.finish("spoiled.csv", "m.gnsm").html())
+                        page(&models[turn % 2].judge(), &table, rules[turn % 3], |it| it, NAMES)
                     };
-                    let html = std::panic::catch_unwind(std::panic::AssertUnwindSafe(page));
+                    let html = std::panic::catch_unwind(std::panic::AssertUnwindSafe(made));
                     let html = html.unwrap_or_else(|_| panic!("{text}"));
                     if let Ok(html) = html {
                         assert_eq!(

@@ -1,8 +1,6 @@
 //! Judges the rows of a body: scores, p-values, flags, and reasons where they are asked for.
 
-use std::borrow::Cow;
-
-use gnsm::{DriftReport, Explanation, FdrCounter, Model, Rule, Scored, Table};
+use gnsm::{Decision, DriftReport, Explanation, Judge, Model, Rule, Scored, Table};
 
 use crate::body::Body;
 use crate::models::Served;
@@ -61,28 +59,32 @@ pub fn judge(served: &Served, body: Body, question: Question) -> Result<Judged, 
     // One row is too few to tell what is new in most.
     let report = (question.set_aside && table.n_rows() > 1).then(|| drift.report());
     let report = report.filter(DriftReport::sets_aside);
-    let model = without(model, report.as_ref());
-    let mut verdicts = score(&model, table, question.reasons).map_err(Problem::unfit)?;
-    let flagged = flag(&mut verdicts, question.rule)?;
-    served.recent.add(&served.model, &drift, flagged).map_err(Problem::unfit)?;
+    let judge = judge_without(model, report.as_ref());
+    let batch = judge.read(table).map_err(Problem::unfit)?;
+    let explanations = if question.reasons > 0 { batch.explain_all(question.reasons) } else { Vec::new() };
+    let mut explanations = explanations.into_iter();
+    let mut decision = Decision::new(question.rule).map_err(|error| Problem::bad(error.to_string()))?;
+    decision.add(batch.scores());
+    let flags = decision.finish();
+    served.recent.add(model, &drift, flags.flagged()).map_err(Problem::unfit)?;
     let bad = body.bad.len() as u64;
+    let verdict =
+        |scored: &Scored| Verdict { scored: *scored, anomaly: flags.flags(scored), explanation: explanations.next() };
+    let verdicts = batch.scores().iter().map(verdict);
     let good = body.rows.iter().zip(verdicts).map(|(row, verdict)| JudgedRow { row: *row, result: Ok(verdict) });
     let mut rows: Vec<JudgedRow> = good.collect();
-    rows.extend(body.bad.into_iter().map(|(row, problem)| JudgedRow { row, result: Err(problem) }));
+    rows.extend(body.bad.iter().map(|(row, problem)| JudgedRow { row: *row, result: Err(problem.clone()) }));
     if bad > 0 {
         rows.sort_by_key(|judged| judged.row);
     }
     let aside = report.iter().flat_map(|report| &report.columns).filter(|column| column.set_aside);
-    Ok(Judged { rows, set_aside: aside.map(|column| column.column.clone()).collect(), flagged, bad })
+    let set_aside = aside.map(|column| column.column.clone()).collect();
+    Ok(Judged { rows, set_aside, flagged: flags.flagged(), bad })
 }
 
-/// The model without what is new in most rows.
-pub fn without<'m>(model: &'m Model, report: Option<&DriftReport>) -> Cow<'m, Model> {
-    let mut model = Cow::Borrowed(model);
-    if let Some(report) = report.filter(|report| report.sets_aside()) {
-        model.to_mut().set_aside(report);
-    }
-    model
+/// What judges rows without what is new in most of them.
+pub fn judge_without<'m>(model: &'m Model, report: Option<&DriftReport>) -> Judge<'m> {
+    report.map_or_else(|| model.judge(), |report| model.judge_without(report))
 }
 
 /// Whether the rows can be of the model's table.
@@ -95,30 +97,4 @@ pub fn check(model: &Model, table: &Table) -> Result<(), Problem> {
         return Err(Problem::unfit(format!("no row has a column of the model; they are {}{more}", names.join(", "))));
     }
     Ok(())
-}
-
-fn score(model: &Model, table: &Table, reasons: usize) -> gnsm::Result<Vec<Verdict>> {
-    let verdict = |(scored, explanation)| Verdict { scored, anomaly: false, explanation };
-    if reasons == 0 {
-        return Ok(model.score(table)?.into_iter().map(|scored| verdict((scored, None))).collect());
-    }
-    let explained = model.score_and_explain(table, reasons)?.into_iter();
-    Ok(explained.map(|(scored, explanation)| verdict((scored, Some(explanation)))).collect())
-}
-
-/// Flags rows, and counts the flags.
-fn flag(verdicts: &mut [Verdict], rule: Rule) -> Result<u64, Problem> {
-    let cutoff = if let Rule::Fdr(level) = rule {
-        let mut counter = FdrCounter::new(level).map_err(|error| Problem::bad(error.to_string()))?;
-        verdicts.iter().for_each(|verdict| counter.add(verdict.scored.p_value));
-        counter.cutoff()
-    } else {
-        None
-    };
-    let mut flagged = 0;
-    for verdict in verdicts {
-        verdict.anomaly = rule.flags(verdict.scored.score, verdict.scored.p_value, cutoff);
-        flagged += u64::from(verdict.anomaly);
-    }
-    Ok(flagged)
 }

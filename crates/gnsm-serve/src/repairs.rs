@@ -67,7 +67,9 @@ impl<'a> Repairs<'a> {
             let from = table.column(&column)?.values.text(cell.row).map(Cow::into_owned).unwrap_or_default();
             Some(Replaced { row: body.rows[cell.row], column, from, to, probability })
         };
-        let changes = model.odd_cells(table, RATE).map_err(Problem::unfit)?.iter().filter_map(change).collect();
+        let judge = model.judge();
+        let cells = judge.read_whole(table).and_then(|batch| batch.odd_cells(RATE)).map_err(Problem::unfit)?;
+        let changes = cells.iter().filter_map(change).collect();
         let (rows, bad) = (body.rows.len() as u64, body.bad.len() as u64);
         let errors = body.bad.into_iter().map(|(row, error)| BadRow { row, error }).collect();
         Ok(Self { model: name, hash: model.hash(), rows, bad, changes, errors })

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use gnsm::Rule;
+use gnsm::{Decision, Rule};
 use gnsm_report::Collector;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -19,7 +19,7 @@ use crate::about;
 use crate::app::App;
 use crate::drifts::Drifts;
 use crate::guard::guard;
-use crate::judge::{Question, check, judge, without};
+use crate::judge::{Question, check, judge, judge_without};
 use crate::media::Media;
 use crate::problem::Problem;
 use crate::repairs::Repairs;
@@ -236,11 +236,14 @@ pub async fn report(
         let mut drift = model.drift();
         drift.add(table).map_err(Problem::unfit)?;
         let drift = asked.drift.unwrap_or(true).then(|| drift.report());
-        let model = &without(model, drift.as_ref());
-        let mut collector = Collector::new(model, rule).map_err(Problem::unfit)?.compared(drift);
-        collector.add(table).map_err(Problem::unfit)?;
+        let judge = judge_without(model, drift.as_ref());
+        let mut decision = Decision::new(rule).map_err(Problem::unfit)?;
+        let mut collector = Collector::new(&judge).compared(drift);
+        let batch = judge.read(table).map_err(Problem::unfit)?;
+        decision.add(batch.scores());
+        collector.add(&batch).map_err(Problem::unfit)?;
         collector.leave_out(body.bad.len() as u64);
-        let html = collector.finish("rows that were sent", &sent.name).html();
+        let html = collector.finish(decision.finish(), "rows that were sent", &sent.name).html();
         Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
     };
     app.compute(work).await

@@ -122,7 +122,9 @@ fn scores_have_the_bits_of_the_library() {
     let model = Model::load(server.model()).expect("a model");
     let text = rows(200, 1) + "red,square,900\npurple,round,12\n";
     let own = table(&text);
-    let expected = model.score_and_explain(&own, 2).expect("scores");
+    let judge = model.judge();
+    let batch = judge.read(&own).expect("rows");
+    let expected: Vec<_> = batch.explain_all(2).into_iter().zip(batch.scores()).collect();
     let objects: Vec<Value> = (0..own.n_rows())
         .map(|row| {
             let text = |at: usize| own.columns[at].values.text(row).expect("a cell").into_owned();
@@ -136,7 +138,7 @@ fn scores_have_the_bits_of_the_library() {
         assert_eq!((status, found["hash"].as_str()), (200, model.hash()), "{found}");
         let rows = found["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), expected.len());
-        for (at, (row, (scored, explanation))) in rows.iter().zip(&expected).enumerate() {
+        for (at, (row, (explanation, scored))) in rows.iter().zip(&expected).enumerate() {
             assert_eq!(row["row"].as_u64(), Some(at as u64));
             assert_eq!(row["score"].as_f64().map(f64::to_bits), Some(scored.score.to_bits()), "{kind}, row {at}");
             assert_eq!(row["p_value"].as_f64().map(f64::to_bits), Some(scored.p_value.to_bits()));
@@ -150,7 +152,7 @@ fn scores_have_the_bits_of_the_library() {
     let (status, head, csv) = server.ask("POST", SCORE, &headers, text.as_bytes());
     let csv = String::from_utf8(csv).expect("text");
     assert!(status == 200 && head.contains("content-type: text/csv"), "{head}");
-    let line = |(row, (scored, _)): (usize, &(gnsm::Scored, _))| {
+    let line = |(row, (_, scored)): (usize, &(_, &gnsm::Scored))| {
         format!("{row},{},{},{}\n", scored.score, scored.p_value, u8::from(scored.p_value <= 0.01))
     };
     let lines: String = expected.iter().enumerate().map(line).collect();
@@ -332,7 +334,7 @@ fn repairs_and_drift_are_those_of_the_library() {
     let model = Model::load(server.model()).expect("a model");
     let text = rows(60, 1) + "blue,squarre,93.5\n";
     let own = table(&text);
-    let cells = model.odd_cells(&own, 0.5).expect("cells");
+    let cells = model.judge().read_whole(&own).and_then(|rows| rows.odd_cells(0.5)).expect("cells");
     let expected: Vec<Value> = cells
         .iter()
         .filter_map(|cell| {
@@ -372,9 +374,7 @@ fn repairs_and_drift_are_those_of_the_library() {
     // What is new in most rows is set aside, as the command line does with a file, unless the request says no.
     let own = table(&text);
     let plain = model.score(&own).expect("scores");
-    let mut aside = model.clone();
-    aside.set_aside(&report);
-    let without = aside.score(&own).expect("scores");
+    let without = model.judge_without(&report).read(&own).expect("rows").scores().to_vec();
     assert!(plain.iter().zip(&without).any(|(a, b)| a.score.to_bits() != b.score.to_bits()));
     for (wish, scores) in [("", without), ("?drift=false", plain)] {
         let (status, found) = server.post(&format!("{SCORE}{wish}"), "text/csv", &text);

@@ -11,12 +11,10 @@
 //!     println!("{} {}", row.score, row.p_value);
 //! }
 //!
-//! // `score` and `explain` are for new rows. These judge rows of the table that was learned from, each as if it had
-//! // not been there.
-//! let oddest = model.score_own(&table)?.into_iter().map(|row| row.score).fold(f64::MIN, f64::max);
-//! let explanation = &model.explain_own(&table, &[200], 1)?[0];
-//! assert_eq!(explanation.score, oddest);
-//! println!("{}", explanation.reasons[0]); // why row 200 is the oddest
+//! // That was for new rows. Rows of the table that was learned from are judged as if they had not been there.
+//! let fit = gnsm::Model::builder().fit_and_judge(&table)?;
+//! let own = fit.own();
+//! println!("{}: {}", own.scores()[200].score, own.explain(&[200], 1)[0].reasons[0]); // why row 200 is the oddest
 //! # Ok::<(), gnsm::Error>(())
 //! ```
 //!
@@ -34,7 +32,8 @@
 //! - [`read_table`] reads a whole file, [`TableReader`] one that is larger than memory.
 //! - [`Model`] is what is fitted, saved, loaded and asked for scores and reasons.
 //! - [`Method`] lists the methods, [`settings`] has what can be changed about them.
-//! - [`Rule`] turns scores into yes or no.
+//! - [`Judge`] and [`Batch`] say all that can be said of rows; [`Fit`] says it of the rows that were learned from.
+//! - [`Rule`] and [`Decision`] turn scores into yes or no.
 //! - [`DriftCounter`] tells how a file differs from what a model learned, column by column.
 //! - [`Model::sample`] makes new rows, [`Model::impute`] fills missing cells.
 //! - [`mask`] is for segmentation masks, [`metrics`] for measuring how well a ranking finds anomalies.
@@ -56,6 +55,7 @@ mod decision;
 mod drift;
 mod generate;
 mod model;
+mod judge;
 pub mod metrics;
 pub mod mask;
 mod files;
@@ -65,9 +65,10 @@ pub use columns::{
     ColumnChoices, ColumnReport, ColumnSchema, DateFormat, DatePart, Difference, Kind, KindChoice, NumberFormat,
     PartOfDate, Relation, RelationKind, Scale, Schema,
 };
-pub use decision::{Calibration, Explanation, FdrCounter, OddCell, Reason, Rule, Scored, TailOfScores};
+pub use decision::{Calibration, Decision, Explanation, Flags, OddCell, Reason, Rule, Scored, Side, TailOfScores};
 pub use drift::{Change, ColumnDrift, DriftCounter, DriftCounts, DriftReport};
-pub use error::{Error, Place, Result};
+pub use error::{Advice, Error, Place, Result};
+pub use judge::{Alike, Batch, Fit, Group, Groups, Judge, Oddest};
 pub use method::Method;
 pub use model::{Imputed, Model, ModelBuilder, Room, RowsToLearn};
 pub use table::{

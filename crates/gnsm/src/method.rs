@@ -13,7 +13,7 @@ use crate::cells::Cells;
 use crate::columns::{Encoded, Layout};
 use crate::density::MixtureConfig;
 use crate::detectors::{
-    Cbrw, Comprex, Dagmm, DagmmConfig, Detector, Dsvdd, DsvddConfig, Ecod, Gmm, Homophily, IsolationForest,
+    Cbrw, Comprex, Dagmm, DagmmConfig, Dsvdd, DsvddConfig, Ecod, Gmm, Homophily, IsolationForest,
     IsolationForestConfig, Knn, KnnConfig, Marginals, NoSettings, OcSvm, OcSvmConfig, Pca, PcaConfig, RowCount,
     WalkConfig, fitted_detectors, score_distinct,
 };
@@ -79,13 +79,6 @@ macro_rules! methods {
         }
 
         impl Fitted {
-            /// Gets the detector used to rows that all lack these cells.
-            pub(crate) fn get_used_to(&mut self, lacking: &[bool]) {
-                match self {
-                    $(Self::$variant(fitted) => Detector::get_used_to(fitted.as_mut(), lacking),)+
-                }
-            }
-
             /// The method, with the settings that this detector was fitted with.
             pub fn method(&self) -> Method {
                 match self {

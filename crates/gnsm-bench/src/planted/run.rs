@@ -126,11 +126,12 @@ pub fn run(options: &Options, detector: &Detector<'_>, report: &mut dyn FnMut(&O
 
 /// The detector of today: fits on all rows with defaults, scores and explains the same rows.
 pub fn fit_and_score(table: &Table, asked: &[usize]) -> Result<Judged> {
-    let model = Model::fit(table)?;
-    let explanations = model.explain_own(table, asked, 1)?;
+    let fit = Model::builder().fit_and_judge(table)?;
+    let own = fit.own();
     Ok(Judged {
-        scores: model.score_own(table)?.into_iter().map(|scored| scored.score).collect(),
-        reasons: explanations
+        scores: own.scores().iter().map(|scored| scored.score).collect(),
+        reasons: own
+            .explain(asked, 1)
             .into_iter()
             .map(|explanation| explanation.reasons.into_iter().take(1).map(|reason| reason.column).collect())
             .collect(),

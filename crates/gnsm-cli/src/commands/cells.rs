@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use gnsm::{Model, OddCell, Table};
+use gnsm::{Batch, OddCell};
 use serde_json::json;
 
 use super::Outcome;
@@ -17,20 +17,14 @@ const DEFAULT_RATE: f64 = 0.1;
 const HEADER: &str = "row,column,saw,expected,probability,seen_probability,part,p_value,wrong";
 
 /// Writes the cells of a table that are likely wrong.
-pub fn write(
-    model: &Model,
-    table: &Table,
-    output: &OutputArguments,
-    rule: &RuleArguments,
-    console: Console,
-) -> Result<Outcome> {
+pub fn write(batch: &Batch<'_>, output: &OutputArguments, rule: &RuleArguments, console: Console) -> Result<Outcome> {
     if rule.contamination.is_some() || rule.threshold.is_some() {
         bail!("--cells lists cells by a false discovery rate; use --fdr, not --contamination or --threshold");
     }
     if output.explain.is_some() || output.id.is_some() || !output.keep.is_empty() {
         bail!("--cells writes a line for each cell; leave out --explain, --keep and --id");
     }
-    let cells = model.odd_cells(table, rule.fdr.unwrap_or(DEFAULT_RATE))?;
+    let (cells, rows) = (batch.odd_cells(rule.fdr.unwrap_or(DEFAULT_RATE))?, batch.n_rows() as u64);
     let format = output.format()?;
     let line: fn(&OddCell) -> String = match format {
         OutputFormat::Csv => csv_line,
@@ -45,12 +39,8 @@ pub fn write(
         destination.write_all(line(cell).as_bytes())?;
     }
     destination.finish()?;
-    console.note(format_args!(
-        "{} of {} likely wrong",
-        plural(cells.len() as u64, "cell"),
-        plural(table.n_rows() as u64, "row")
-    ));
-    Ok(Outcome::of_flagged(cells.len() as u64, table.n_rows() as u64, rule, console))
+    console.note(format_args!("{} of {} likely wrong", plural(cells.len() as u64, "cell"), plural(rows, "row")));
+    Ok(Outcome::of_flagged(cells.len() as u64, rows, rule, console))
 }
 
 fn csv_line(cell: &OddCell) -> String {

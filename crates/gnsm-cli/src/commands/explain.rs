@@ -20,17 +20,21 @@ const ROUNDING: f64 = 1e-9;
 
 /// Runs the command.
 pub fn run(arguments: &ExplainArguments, console: Console) -> Result<Outcome> {
-    let mut model = Model::load(&arguments.model)?;
+    let model = Model::load(&arguments.model)?;
+    let mut compared = None;
     if !arguments.no_drift && drift::is_read_twice(&arguments.files) {
         // What `score` sets aside is set aside here. A file that it refuses has no scores to agree with.
         let options = arguments.read.options(Some(model.schema().missing.clone()));
-        if let Ok(Some(report)) = drift::compare(&model, &arguments.files, &options) {
-            drift::note_set_aside(console, &report);
-            model.set_aside(&report);
-        }
+        compared = drift::compare(&model, &arguments.files, &options).ok().flatten();
     }
+    if let Some(report) = &compared {
+        drift::note_set_aside(console, report);
+    }
+    let judge = compared.as_ref().map_or_else(|| model.judge(), |report| model.judge_without(report));
     let Some((row, place)) = read_row(arguments, &model, console)? else { return Ok(Outcome::Interrupted) };
-    let Some((Scored { score, p_value }, explanation)) = model.score_and_explain(&row, usize::MAX)?.pop() else {
+    let batch = judge.read(&row)?;
+    let explanation = batch.explain_all(usize::MAX).pop();
+    let (Some(explanation), Some(&Scored { score, p_value })) = (explanation, batch.scores().first()) else {
         bail!("row {} could not be scored", arguments.row);
     };
     let sum = explanation.base + explanation.rest + explanation.reasons.iter().map(|reason| reason.part).sum::<f64>();

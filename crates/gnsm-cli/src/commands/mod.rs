@@ -3,10 +3,10 @@
 pub mod demo;
 pub mod columns;
 pub mod detect;
-mod detect_large;
 pub mod drift;
 pub mod fit;
 pub mod score;
+mod sink;
 pub mod explain;
 pub mod cells;
 pub mod repair;
@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use gnsm::internals::files::AtomicFile;
 use gnsm::{
-    Calibration, ColumnReport, Ending, Model, ModelBuilder, ReadOptions, Room, RowsToLearn, Rule, Table, TableReader,
+    Calibration, ColumnReport, Ending, Flags, Model, ModelBuilder, ReadOptions, Room, RowsToLearn, Rule, Table,
+    TableReader,
 };
 
 use crate::arguments::{OutputArguments, RuleArguments};
@@ -225,26 +226,12 @@ pub fn contamination_warning(calibration: &Calibration, rule: Rule, unit: &str) 
     }
 }
 
-/// The lowest p-value of a run, and how many rows have it.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Lowest(Option<(f64, u64)>);
-
-impl Lowest {
-    /// Takes a row's p-value in.
-    pub fn add(&mut self, p_value: f64) {
-        self.0 = match self.0 {
-            Some((lowest, n)) if p_value == lowest => Some((lowest, n + 1)),
-            Some((lowest, n)) if p_value > lowest => Some((lowest, n)),
-            _ => Some((p_value, 1)),
-        };
-    }
-}
-
 /// Says why a false discovery rate flagged nothing: what the lowest p-value is, and what it would have to be.
-fn note_empty_discovery(console: Console, rule: Rule, flagged: u64, rows: u64, lowest: Lowest) {
-    if let (Rule::Fdr(part), 0, Lowest(Some((lowest, n)))) = (rule, flagged, lowest) {
+fn note_empty_discovery(console: Console, flags: &Flags) {
+    if let (Rule::Fdr(part), 0, Some((lowest, n))) = (flags.rule(), flags.flagged(), flags.lowest()) {
         let (have, many) =
             if n == 1 { ("1 row has".into(), "1 row") } else { (format!("{} have", plural(n, "row")), "them") };
+        let rows = flags.rows();
         console.note(format_args!(
             "a false discovery rate of {part} flags nothing: {have} the lowest p-value, {}, and to flag {many} among {} it \
              would have to be at most {part} × {} / {} = {}",
@@ -277,11 +264,16 @@ fn p_value_above(p: f64) -> String {
 }
 
 /// What a rule flagged, for people.
-fn flagged_text(rule: Rule, flagged: u64, rows: u64) -> String {
-    let by = match rule {
+fn flagged_text(flags: &Flags) -> String {
+    flagged_of(flags, "row")
+}
+
+/// The same, where a row is called something else.
+fn flagged_of(flags: &Flags, unit: &str) -> String {
+    let by = match flags.rule() {
         Rule::Contamination(part) => format!("p-value at most {part}"),
         Rule::Fdr(part) => format!("false discovery rate {part}"),
         Rule::Threshold(score) => format!("score at least {score}"),
     };
-    format!("{} of {} flagged ({by})", count(flagged), plural(rows, "row"))
+    format!("{} of {} flagged ({by})", count(flags.flagged()), plural(flags.rows(), unit))
 }

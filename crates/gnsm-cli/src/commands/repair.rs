@@ -85,7 +85,8 @@ pub fn run(arguments: &RepairArguments, console: Console) -> Result<Outcome> {
 
 /// The cells of a table that are replaced, the surest first.
 pub fn changes(model: &Model, table: &Table, at_least: f64) -> gnsm::Result<Vec<Change>> {
-    let cells = model.odd_cells(table, RATE)?;
+    let judge = model.judge();
+    let cells = judge.read_whole(table)?.odd_cells(RATE)?;
     Ok(cells.iter().filter_map(|cell| change(cell, table, at_least)).collect())
 }
 

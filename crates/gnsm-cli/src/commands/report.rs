@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gnsm::Model;
 use gnsm::internals::files::AtomicFile;
+use gnsm::{Decision, Model};
 use gnsm_report::{Collector, Report};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
     let read: Vec<&Path> = arguments.files.iter().chain([&arguments.model]).map(AsRef::as_ref).collect();
     refuse_same_file(&arguments.output, &read)?;
     let page = create_file(&arguments.output)?;
-    let mut model = Model::load(&arguments.model)?;
+    let model = Model::load(&arguments.model)?;
     warn_of_small_contamination(console, model.calibration(), rule, "row");
     let options = arguments.read.options(Some(model.schema().missing.clone()));
     let mut reader = open_table(&arguments.files, &options)?;
@@ -38,27 +38,31 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
         let Some(report) = drift::compare(&model, &arguments.files, &options)? else { return Ok(Outcome::Interrupted) };
         drift::note(console, &report);
         drift::note_set_aside(console, &report);
-        model.set_aside(&report);
         compared = Some(report);
     }
     let is_compared_on_the_way = !arguments.no_drift && compared.is_none();
-    let mut collector = Collector::new(&model, rule)?;
+    let judge = compared.as_ref().map_or_else(|| model.judge(), |report| model.judge_without(report));
+    let mut decision = Decision::new(rule)?;
+    let mut collector = Collector::new(&judge);
     if !is_compared_on_the_way {
-        collector = collector.compared(compared);
+        collector = collector.compared(compared.clone());
     }
     if let Some(top) = arguments.top {
         collector = collector.top(top as usize);
     }
     let counter = RowCounter::new(console, false);
     let mut file = None;
-    while let Some(batch) = reader.next_batch(if file.is_none() { CHECKED_ROWS } else { arguments.batch_size.get() })? {
+    while let Some(table) = reader.next_batch(if file.is_none() { CHECKED_ROWS } else { arguments.batch_size.get() })? {
         if file.is_none() {
-            note_columns(console, &model, &batch.file, &model.check(&batch)?);
-            file = Some(batch.file.clone());
+            note_columns(console, &model, &table.file, &model.check(&table)?);
+            file = Some(table.file.clone());
         }
+        let batch = judge.read(&table)?;
         collector.add(&batch)?;
-        counter.add(batch.n_rows() as u64);
-        reader.recycle(batch);
+        decision.add(batch.scores());
+        drop(batch);
+        counter.add(table.n_rows() as u64);
+        reader.recycle(table);
         if interrupt::requested() {
             return Ok(Outcome::Interrupted);
         }
@@ -67,7 +71,8 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
     note_reading(console, &reader);
     let Some(file) = file else { bail!("{}: holds no rows; give a file with rows", shown(&arguments.files)) };
     let name = if reader.parts().len() > 1 { shown(&arguments.files) } else { file };
-    let report = collector.finish(&name, &arguments.model.display().to_string());
+    let flags = decision.finish();
+    let report = collector.finish(flags, &name, &arguments.model.display().to_string());
     if let Some(drift) = report.drift().filter(|_| is_compared_on_the_way) {
         drift::note(console, drift);
         drift::note_read_once(console, drift);
@@ -84,7 +89,7 @@ pub fn run(arguments: &ReportArguments, console: Console) -> Result<Outcome> {
             "drift": report.drift(),
         }))?;
     } else {
-        console.note(flagged_text(rule, report.flagged(), report.rows()));
+        console.note(flagged_text(&flags));
     }
     Ok(Outcome::of_flagged(report.flagged(), report.rows(), &arguments.rule, console))
 }

@@ -447,6 +447,8 @@ mod tests {
             seen_probability: None,
             expected: None,
             probability: None,
+            side: None,
+            is_new: false,
             part: 1.0,
             share: 1.0,
         };

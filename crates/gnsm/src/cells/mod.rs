@@ -237,9 +237,10 @@ impl Detector for Cells {
         true
     }
 
-    fn get_used_to(&mut self, lacking: &[bool]) {
-        let without = std::mem::take(&mut self.without);
-        self.without = without.choose(self, lacking);
+    fn used_to(&self, lacking: &[bool]) -> Option<Box<dyn Detector + '_>> {
+        let mut own = self.clone();
+        own.without = std::mem::take(&mut own.without).choose(&own, lacking);
+        Some(Box::new(own))
     }
 
     fn draw(&self, blanks: &Blanks<'_>) -> Option<Encoded> {

@@ -59,8 +59,6 @@ pub struct Encoder {
     features: Vec<Feature>,
     /// For each feature whose categories are texts, their codes.
     codes: Vec<Codes>,
-    /// For each feature whether it is set aside.
-    aside: Vec<bool>,
     /// Whether the detector can do without a cell ([`super::layout::ABSENT`]), so that what is not known of a row is hidden
     /// from it.
     hides: bool,
@@ -95,8 +93,7 @@ impl Encoder {
         let repeats = features.iter().filter(repeated);
         let repeats = repeats.map(|feature| layout.group(feature.group).start + feature.other as usize).collect();
         let layout = layout.with_shared(shared).with_repeats(repeats);
-        let aside = vec![false; features.len()];
-        Self { layout, schema, features, codes, aside, hides: false }
+        Self { layout, schema, features, codes, hides: false }
     }
 
     /// The same encoder, for a detector that can do without a cell, or cannot.
@@ -105,52 +102,9 @@ impl Encoder {
         self
     }
 
-    /// Sets these features aside, and nothing else. [`Self::encode`] leaves them out of rows if the detector can do without;
-    /// otherwise only their parts of a score are to be cleared.
-    pub(crate) fn set_aside(&mut self, features: &[usize]) {
-        self.aside.fill(false);
-        for &feature in features {
-            if let Some(aside) = self.aside.get_mut(feature) {
-                *aside = true;
-            }
-        }
-    }
-
-    /// Whether a feature is set aside.
-    pub fn sets_aside(&self) -> bool {
-        self.aside.contains(&true)
-    }
-
-    /// The cells that the detector does not see of a batch; numbers come first, then groups.
-    fn hidden(&self) -> impl Iterator<Item = usize> {
-        let is_hidden = |feature: &&Feature| self.aside[feature.group] || feature.aspect == Aspect::Repeat;
-        let hidden = self.features.iter().filter(move |feature| self.hides && is_hidden(feature));
-        hidden.flat_map(|feature| feature.number.into_iter().chain([self.layout.n_numbers() + feature.group]))
-    }
-
-    /// The cells that no row has, if something is set aside; otherwise none.
-    pub(crate) fn lacking(&self) -> Vec<bool> {
-        let mut lacking = vec![false; self.layout.n_cells()];
-        if self.sets_aside() {
-            self.hidden().for_each(|cell| lacking[cell] = true);
-        }
-        lacking
-    }
-
-    fn features_aside(&self) -> impl Iterator<Item = &Feature> {
-        self.features.iter().filter(|feature| self.aside[feature.group])
-    }
-
-    /// Takes what is set aside out of rows of parts: numbers first, then groups.
-    pub(crate) fn clear_aside(&self, parts: &mut [f64]) {
-        for parts in parts.chunks_exact_mut(self.layout.n_cells().max(1)) {
-            for feature in self.features_aside() {
-                parts[self.layout.n_numbers() + feature.group] = 0.0;
-                if let Some(number) = feature.number {
-                    parts[number] = 0.0;
-                }
-            }
-        }
+    /// Whether the detector can do without a cell.
+    pub(crate) fn hides(&self) -> bool {
+        self.hides
     }
 
     /// The schema.
@@ -221,18 +175,6 @@ impl Encoder {
 
     /// Encodes all rows of a batch. Whether a key repeats in the whole table is not known.
     pub fn encode(&self, table: &Table) -> Result<Encoded> {
-        let mut rows = self.encode_rows(table, false)?;
-        self.hide(&mut rows);
-        Ok(rows)
-    }
-
-    /// Takes the cells out of rows that the detector does not see.
-    pub(crate) fn hide(&self, rows: &mut Encoded) {
-        self.hidden().for_each(|cell| rows.take_out(cell));
-    }
-
-    /// Encodes all rows of a batch, with what is set aside.
-    pub fn encode_everything(&self, table: &Table) -> Result<Encoded> {
         self.encode_rows(table, false)
     }
 

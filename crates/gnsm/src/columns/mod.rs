@@ -4,10 +4,11 @@
 //! `written` (their decimal mark) and `date`.
 //! `learned` and `dated` learn about it, with the help of `spelling` and `scale`; `schema` is the result. `relations` finds
 //! numbers that others give. `features` says what of a column is looked at, `parsed` reads its cells, and `encode` turns
-//! the rows of a table into category codes and scaled numbers (`encoded`). `layout` is the shape of such a row. `ladder` keeps
+//! the rows of a table into category codes and scaled numbers (`encoded`). `layout` is the shape of such a row. `aside` says what of a row does not count. `ladder` keeps
 //! the quantiles of a number. `survey` and `chosen` are for tables that do not fit into memory: what all rows tell, and the rows that
 //! are learned from.
 
+mod aside;
 mod chosen;
 mod codes;
 mod counted;
@@ -30,6 +31,7 @@ mod spelling;
 mod survey;
 mod written;
 
+pub use aside::Aside;
 pub(crate) use chosen::ChosenRows;
 pub use chosen::SmallestHashes;
 pub use date::{DateFormat, Moment};

@@ -1,10 +1,10 @@
 //! One row under explanation: which of its columns are to blame, and what is said of each.
 
 use super::phrases::{Outside, after_text, cut, part_name, runs, span_text};
-use super::reason::Reason;
-use crate::columns::{Aspect, DatePart, Encoded, Encoder, Feature, Kind, UNSEEN, nearest};
+use super::reason::{Case, Reason, Side};
+use crate::columns::{Aspect, DatePart, Encoded, Feature, Kind, UNSEEN, nearest};
 use crate::detectors::{Expected, Split};
-use crate::table::{Table, TimeKind};
+use crate::table::TimeKind;
 
 /// Characters of a number beyond which it is written with an exponent.
 const MOST_DIGITS: usize = 25;
@@ -21,8 +21,7 @@ const USUAL: f32 = 0.9;
 
 /// A row, and all that is known of it.
 pub(super) struct RowView<'a> {
-    pub encoder: &'a Encoder,
-    pub table: &'a Table,
+    pub case: &'a Case<'a>,
     pub rows: &'a Encoded,
     /// Its place among the rows.
     pub row: usize,
@@ -30,19 +29,22 @@ pub(super) struct RowView<'a> {
     pub source: usize,
     pub expected: Option<&'a Expected>,
     pub split: &'a Split,
-    pub n_numbers: usize,
 }
 
 impl RowView<'_> {
+    fn n_numbers(&self) -> usize {
+        self.case.encoder.layout().n_numbers()
+    }
+
     /// The columns with the largest parts, the largest first.
     pub fn reasons(&self, most: usize) -> Vec<Reason> {
         let parts = self.split.parts(self.row);
         let part_of = |feature: &Feature| {
-            parts[self.n_numbers + feature.group] + feature.number.map_or(0.0, |number| parts[number])
+            parts[self.n_numbers() + feature.group] + feature.number.map_or(0.0, |number| parts[number])
         };
         let blamed = self.blamed(&part_of);
         let mut columns: Vec<(usize, f64, Vec<&Feature>)> = Vec::new();
-        for (feature, column) in self.encoder.features().iter().zip(blamed) {
+        for (feature, column) in self.case.encoder.features().iter().zip(blamed) {
             match columns.iter_mut().find(|(at, ..)| *at == column) {
                 Some((_, sum, features)) => {
                     *sum += part_of(feature);
@@ -69,7 +71,7 @@ impl RowView<'_> {
     /// another speaks against the other where that one is odd besides. A relation that is broken speaks against the
     /// number that no relation which holds has, or against the one that is odd besides.
     fn blamed(&self, part_of: &impl Fn(&Feature) -> f64) -> Vec<usize> {
-        let (features, schema) = (self.encoder.features(), self.encoder.schema());
+        let (features, schema) = (self.case.encoder.features(), self.case.encoder.schema());
         let ties = |feature: &Feature| matches!(feature.aspect, Aspect::After(_) | Aspect::Fits(_));
         // What speaks against each column besides, with how far dates are apart.
         let mut dated = vec![0.0; schema.columns.len()];
@@ -84,7 +86,9 @@ impl RowView<'_> {
         }
         let members = |at: usize| schema.relations[at].terms.iter().copied().chain([schema.relations[at].of]);
         let broken: Vec<usize> = features.iter().filter_map(|feature| self.broken(feature)).collect();
-        let holds = |at: &usize| !broken.contains(at) && self.encoder.result_of(self.table, self.source, *at).is_some();
+        let holds = |at: &usize| {
+            !broken.contains(at) && self.case.encoder.result_of(self.case.table, self.source, *at).is_some()
+        };
         let cleared: Vec<usize> = (0..schema.relations.len()).filter(holds).flat_map(members).collect();
         features
             .iter()
@@ -126,8 +130,8 @@ impl RowView<'_> {
             // That there is a key where none is expected says more than its shape.
             Aspect::Key => self.expected_code(feature).is_some_and(|(expected, p)| expected != code && p >= LIKELIER),
             Aspect::Value => {
-                let name = &self.encoder.schema_of(feature).name;
-                let cell = self.table.column(name).and_then(|cells| cells.values.text(self.source));
+                let name = &self.case.encoder.schema_of(feature).name;
+                let cell = self.case.table.column(name).and_then(|cells| cells.values.text(self.source));
                 cell.is_none() || self.expected_code(feature).is_some_and(|(_, p)| p >= LIKELIER)
             }
             _ => false,
@@ -136,9 +140,9 @@ impl RowView<'_> {
 
     /// The words for a feature; `None` if it is as expected.
     fn reason(&self, feature: &Feature, column: usize, part: f64, share: f64) -> Option<Reason> {
-        let schema = &self.encoder.schema().columns[column];
+        let schema = &self.case.encoder.schema().columns[column];
         let code = self.rows.codes(self.row)[feature.group];
-        let cell = self.table.column(&schema.name).and_then(|cells| cells.values.text(self.source));
+        let cell = self.case.table.column(&schema.name).and_then(|cells| cells.values.text(self.source));
         let missing = cell.is_none();
         let saw = cell.map_or_else(|| "(missing)".to_owned(), std::borrow::Cow::into_owned);
         let z = feature.number.map(|number| self.rows.numbers(self.row)[number]).filter(|z| !z.is_nan());
@@ -151,6 +155,8 @@ impl RowView<'_> {
             expected: None,
             probability: None,
             seen_probability: self.seen(feature, z.is_some()),
+            side: None,
+            is_new: code == UNSEEN && !missing,
             part,
             share,
         };
@@ -197,6 +203,7 @@ impl RowView<'_> {
                 let limits = self.limits(feature, [low, high]);
                 let outside = Outside { value, is_below: z < low };
                 reason.expected = Some(outside.range_text(limits, usize::from(*decimals)));
+                reason.side = Some(Side::below(outside.is_below));
                 reason.seen_probability = None;
                 // 1e308 has 309 digits, which nobody counts.
                 if reason.saw.len() > MOST_DIGITS {
@@ -213,9 +220,10 @@ impl RowView<'_> {
                 reason.saw = cut(&reason.saw, 40);
                 let outside = Outside { value: length as f64, is_below: z < low };
                 reason.expected = Some(outside.range_text(self.limits(feature, [low, high]), 0));
+                reason.side = Some(Side::below(outside.is_below));
             }
             Aspect::Lead => {
-                let own = self.encoder.lead(feature, &reason.saw).to_owned();
+                let own = self.case.encoder.lead(feature, &reason.saw).to_owned();
                 reason.note = Some(format!("begins with {}", if own.is_empty() { "neither" } else { &own }));
                 (reason.expected, reason.probability) = self.expected_category(feature);
                 if !unseen && reason.expected.as_ref() == Some(&self.code_name(feature, code)) {
@@ -258,7 +266,7 @@ impl RowView<'_> {
                 reason.expected = (!usual.is_empty()).then(|| runs(part, &usual));
             }
             Aspect::After(from) => {
-                let seconds = self.encoder.seconds_after(self.table, self.source, feature.column, from)?;
+                let seconds = self.case.encoder.seconds_after(self.case.table, self.source, feature.column, from)?;
                 let limits = range.map(|limits| self.limits(feature, limits));
                 if let (Some([low, high]), false) = (limits, unseen)
                     && low <= seconds
@@ -275,11 +283,12 @@ impl RowView<'_> {
                 // Told from the date that is odd.
                 let turned = column != feature.column;
                 let other = if turned { feature.column } else { from };
-                let name = self.encoder.schema().columns[other].name.clone();
+                let name = self.case.encoder.schema().columns[other].name.clone();
                 let seconds = if turned { -seconds } else { seconds };
                 let limits = limits.map(|[low, high]| if turned { [-high, -low] } else { [low, high] });
                 let in_days = [feature.column, from].iter().all(|column| self.has_no_time(*column));
                 reason.note = Some(after_text(seconds, limits, in_days, &name));
+                reason.side = limits.map(|[low, _]| Side::below(seconds < low));
                 reason.expected = limits.map(|[low, high]| span_text(low, high, seconds, in_days));
                 reason.other = Some(name);
                 reason.seen_probability = None;
@@ -299,9 +308,9 @@ impl RowView<'_> {
                 if !(unseen || feature.is_stray(code)) {
                     return None;
                 }
-                let schema = self.encoder.schema();
+                let schema = self.case.encoder.schema();
                 let relation = &schema.relations[at];
-                let result = self.encoder.result_of(self.table, self.source, at)?;
+                let result = self.case.encoder.result_of(self.case.table, self.source, at)?;
                 let words = relation.words(&schema.columns);
                 if column == relation.of {
                     reason.note = Some(format!("not {words}"));
@@ -310,7 +319,7 @@ impl RowView<'_> {
                     // The number that is odd is one of those that should give the result.
                     let name = &schema.columns[relation.of].name;
                     reason.note = Some(format!("by which {name} is not {words}"));
-                    let number = self.encoder.features().iter().find(|f| f.column == column && f.number.is_some());
+                    let number = self.case.encoder.features().iter().find(|f| f.column == column && f.number.is_some());
                     let odd = number.and_then(|number| self.reason(number, column, part, share));
                     reason.expected = odd.and_then(|odd| odd.expected);
                     reason.other = Some(name.clone());
@@ -324,7 +333,7 @@ impl RowView<'_> {
 
     /// A date far outside, or something that is none.
     fn position(&self, feature: &Feature, code: u32, reason: &mut Reason) -> Option<()> {
-        let Kind::Date { seen: [first, last], .. } = &self.encoder.schema_of(feature).kind else { return None };
+        let Kind::Date { seen: [first, last], .. } = &self.case.encoder.schema_of(feature).kind else { return None };
         let date = |seconds: f64| TimeKind::Date.text(seconds);
         let of_number = feature.number.map(|number| self.rows.numbers(self.row)[number]).filter(|z| !z.is_nan());
         if code == UNSEEN && self.is_date(feature) {
@@ -339,6 +348,7 @@ impl RowView<'_> {
                 return None;
             }
             reason.expected = Some(self.range_text(feature, [low, high], date));
+            reason.side = Some(Side::below(z < low));
             reason.seen_probability = None;
         }
         Some(())
@@ -346,22 +356,22 @@ impl RowView<'_> {
 
     /// Whether the date of a column is one without a time of day.
     fn has_no_time(&self, column: usize) -> bool {
-        self.encoder.moment(self.table, self.source, column).is_some_and(|moment| !moment.has_time)
+        self.case.encoder.moment(self.case.table, self.source, column).is_some_and(|moment| !moment.has_time)
     }
 
     fn is_date(&self, feature: &Feature) -> bool {
-        self.encoder.moment(self.table, self.source, feature.column).is_some()
+        self.case.encoder.moment(self.case.table, self.source, feature.column).is_some()
     }
 
     /// The name of the part that a date has.
     fn part_of_date(&self, feature: &Feature, part: DatePart) -> String {
-        let moment = self.encoder.moment(self.table, self.source, feature.column);
+        let moment = self.case.encoder.moment(self.case.table, self.source, feature.column);
         moment.map_or_else(String::new, |moment| part_name(part, part.of(&moment)))
     }
 
     /// The limits of what was expected, as z.
     fn range(&self, feature: &Feature) -> Option<[f32; 2]> {
-        Some(self.expected?.ranges[self.row * self.n_numbers + feature.number?])
+        Some(self.expected?.ranges[self.row * self.n_numbers() + feature.number?])
     }
 
     fn limits(&self, feature: &Feature, limits: [f32; 2]) -> [f64; 2] {
@@ -386,15 +396,15 @@ impl RowView<'_> {
 
     /// The probability of what was seen.
     fn seen(&self, feature: &Feature, is_number: bool) -> Option<f64> {
-        let cell = if is_number { feature.number? } else { self.n_numbers + feature.group };
-        self.expected?.seen.get(self.row * self.encoder.layout().n_cells() + cell).map(|p| f64::from(*p))
+        let cell = if is_number { feature.number? } else { self.n_numbers() + feature.group };
+        self.expected?.seen.get(self.row * self.case.encoder.layout().n_cells() + cell).map(|p| f64::from(*p))
     }
 
     fn probabilities(&self, feature: &Feature) -> Option<&[f32]> {
-        let layout = self.encoder.layout();
+        let layout = self.case.encoder.layout();
         let places = layout.group(feature.group);
-        let of_row = &self.expected?.probabilities[self.row * (layout.width() - self.n_numbers)..];
-        Some(&of_row[places.start - self.n_numbers..places.end - self.n_numbers])
+        let of_row = &self.expected?.probabilities[self.row * (layout.width() - self.n_numbers())..];
+        Some(&of_row[places.start - self.n_numbers()..places.end - self.n_numbers()])
     }
 
     /// The likeliest code and its probability.
@@ -411,14 +421,14 @@ impl RowView<'_> {
 
     /// The likeliest shape, given that there is something.
     fn expected_shape(&self, feature: &Feature) -> Option<String> {
-        let missing = self.encoder.layout().missing(feature.group);
+        let missing = self.case.encoder.layout().missing(feature.group);
         let probabilities = self.probabilities(feature)?.iter().enumerate();
         let present = probabilities.filter(|(code, p)| Some(*code as u32) != missing && **p > 0.0);
         present.max_by(|a, b| a.1.total_cmp(b.1)).map(|(code, _)| self.code_name(feature, code as u32))
     }
 
     fn code_name(&self, feature: &Feature, code: u32) -> String {
-        self.encoder.code_name(feature, code)
+        self.case.encoder.code_name(feature, code)
     }
 
     /// The likeliest codes that together have nine tenths.
@@ -441,7 +451,7 @@ impl RowView<'_> {
 
     /// A common category that is spelled nearly like this.
     fn similar(&self, feature: &Feature, saw: &str) -> Option<String> {
-        match &self.encoder.schema_of(feature).kind {
+        match &self.case.encoder.schema_of(feature).kind {
             Kind::Categorical { categories, .. } => {
                 nearest(saw, categories.iter().map(String::as_str)).map(str::to_owned)
             }

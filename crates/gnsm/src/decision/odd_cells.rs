@@ -26,10 +26,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::reason::{self, Reason};
-use crate::columns::{Aspect, Encoded, Encoder, Feature, Kind, UNSEEN, distance};
-use crate::detectors::{Detector, Expected};
-use crate::table::Table;
+use super::reason::{Case, Reason};
+use crate::columns::{Aspect, Encoded, Feature, Kind, UNSEEN, distance};
+use crate::detectors::Expected;
 
 /// Rows that are judged at a time: the probabilities of all their cells are held at once.
 const BLOCK: usize = 256;
@@ -80,21 +79,17 @@ struct Candidate {
     repair: Option<(String, f64)>,
 }
 
-/// The rows to look at, and what judges them.
+/// All rows of a table, and what judges them.
 pub(crate) struct Sought<'a> {
-    pub encoder: &'a Encoder,
-    pub detector: &'a dyn Detector,
-    pub table: &'a Table,
+    pub case: Case<'a>,
     pub rows: &'a Encoded,
-    /// Whether the detector learned from these rows, and is to judge each as if it had not.
-    pub left_out: bool,
 }
 
 impl Sought<'_> {
     /// The cells that are likely wrong, the surest first; at most a share `rate` of them are expected to be right. `None`
     /// if the method cannot say what it expected.
     pub fn find(&self, rate: f64) -> Option<Vec<OddCell>> {
-        let counts = self.detector.category_counts()?;
+        let counts = self.case.detector.category_counts()?;
         let columns = self.columns();
         let mut candidates = Vec::new();
         let every: Vec<usize> = (0..self.rows.n_rows()).collect();
@@ -130,7 +125,7 @@ impl Sought<'_> {
     /// The columns that are looked at, with their features.
     fn columns(&self) -> BTreeMap<usize, Vec<&Feature>> {
         let mut columns: BTreeMap<usize, Vec<&Feature>> = BTreeMap::new();
-        for feature in self.encoder.features() {
+        for feature in self.case.encoder.features() {
             columns.entry(feature.column).or_default().push(feature);
         }
         columns
@@ -145,11 +140,9 @@ impl Sought<'_> {
         candidates: &mut Vec<Candidate>,
     ) -> Option<()> {
         let rows = self.rows.select(block);
-        let left_out = if self.left_out { self.detector.split_left_out(&rows) } else { None };
-        let split = left_out.unwrap_or_else(|| self.detector.split(&rows));
+        let (_, split) = self.case.split(&rows);
         let asked: Vec<bool> = split.parts.iter().map(|part| *part > 0.0).collect();
-        let left_out = if self.left_out { self.detector.expected_left_out(&rows, &asked) } else { None };
-        let expected = left_out.or_else(|| self.detector.expected(&rows, &asked))?;
+        let expected = self.case.expected(&rows, &asked)?;
         if expected.seen.is_empty() {
             return None;
         }
@@ -174,16 +167,8 @@ impl Sought<'_> {
         rows.sort_unstable();
         rows.dedup();
         let chosen = self.rows.select(&rows);
-        let explanations = reason::score_and_explain(
-            self.encoder,
-            self.detector,
-            self.table,
-            &chosen,
-            &rows,
-            usize::MAX,
-            self.left_out,
-        );
-        let names = &self.encoder.schema().columns;
+        let explanations = self.case.explain(&chosen, &rows, usize::MAX);
+        let names = &self.case.encoder.schema().columns;
         let cell = |(wrong, p_value, candidate): (f64, f64, Candidate)| {
             let place = rows.binary_search(&candidate.row).ok()?;
             let name = &names[candidate.column].name;
@@ -212,7 +197,7 @@ struct Judge<'a> {
 impl Judge<'_> {
     /// The ratio of a feature that is odd, and what should stand in the cell.
     fn feature(&self, feature: &Feature, is_odd: &dyn Fn(usize) -> bool) -> Option<(f64, Option<(String, f64)>)> {
-        let layout = self.sought.encoder.layout();
+        let layout = self.sought.case.encoder.layout();
         let (n_numbers, n_cells) = (layout.n_numbers(), layout.n_cells());
         let seen = |cell: usize| f64::from(self.expected.seen[self.at * n_cells + cell]);
         let number =
@@ -227,7 +212,7 @@ impl Judge<'_> {
         let code = self.rows.codes(self.at)[feature.group];
         let others = || {
             let all = self.counts[self.places(feature)].get(code as usize).copied().unwrap_or(0);
-            f64::from(all.saturating_sub(u32::from(self.sought.left_out)))
+            f64::from(all.saturating_sub(u32::from(self.sought.case.left_out)))
         };
         match feature.aspect {
             Aspect::Number | Aspect::Length if feature.is_stray(code) => Some(1.0 / (1.0 + others())),
@@ -242,13 +227,13 @@ impl Judge<'_> {
 
     /// Where the probabilities and counts of a feature's categories stand.
     fn places(&self, feature: &Feature) -> std::ops::Range<usize> {
-        let layout = self.sought.encoder.layout();
+        let layout = self.sought.case.encoder.layout();
         let places = layout.group(feature.group);
         places.start - layout.n_numbers()..places.end - layout.n_numbers()
     }
 
     fn category(&self, feature: &Feature, seen: f64) -> (f64, Option<(String, f64)>) {
-        let encoder = self.sought.encoder;
+        let encoder = self.sought.case.encoder;
         let layout = encoder.layout();
         let places = self.places(feature);
         let of_row = self.at * (layout.width() - layout.n_numbers());
@@ -259,7 +244,7 @@ impl Judge<'_> {
         let values = Values { probabilities, counts, members: &members };
         let total = counts.iter().map(|count| f64::from(*count)).sum::<f64>().max(1.0);
         let code = self.rows.codes(self.at)[feature.group];
-        let itself = f64::from(u8::from(self.sought.left_out));
+        let itself = f64::from(u8::from(self.sought.case.left_out));
         let own = values.rows_of_one(code as usize).map_or(0.0, |rows| (rows - itself).max(0.0));
         let is_new = code == UNSEEN || own == 0.0;
         let best = probabilities.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
@@ -277,15 +262,15 @@ impl Judge<'_> {
 
     /// The text of the cell, if there is one and its values are texts.
     fn text(&self, feature: &Feature) -> Option<String> {
-        let schema = self.sought.encoder.schema_of(feature);
+        let schema = self.sought.case.encoder.schema_of(feature);
         named_values(feature, &schema.kind)?;
-        let cells = self.sought.table.column(&schema.name)?;
+        let cells = self.sought.case.table.column(&schema.name)?;
         cells.values.text(self.row).map(std::borrow::Cow::into_owned)
     }
 
     /// The likeliest other value of a column of texts; near spellings of `text` first, if that is given.
     fn repair(&self, feature: &Feature, own: u32, ps: &[f32], text: Option<String>) -> Option<(String, f64)> {
-        let encoder = self.sought.encoder;
+        let encoder = self.sought.case.encoder;
         let layout = encoder.layout();
         let names = named_values(feature, &encoder.schema_of(feature).kind)?;
         let start = layout.group(feature.group).start;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::blame::RowView;
 use super::phrases::{percent, visible};
-use crate::columns::{Encoded, Encoder};
-use crate::detectors::Detector;
+use crate::columns::{Aside, Encoded, Encoder};
+use crate::detectors::{Detector, Expected, Split};
 use crate::table::Table;
 
 /// One column's part of a row's score.
@@ -32,10 +32,33 @@ pub struct Reason {
     pub probability: Option<f64>,
     /// The probability of what was seen.
     pub seen_probability: Option<f64>,
+    /// Of a number, a date or a length of time, on which side of what was expected it lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    /// Whether no learned row has this value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_new: bool,
     /// The part of the score.
     pub part: f64,
     /// The part as a share of all parts' sizes.
     pub share: f64,
+}
+
+/// On which side of what was expected something lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Less, shorter or earlier.
+    Below,
+    /// More, longer or later.
+    Above,
+}
+
+impl Side {
+    /// The side of something that is below, or is not.
+    pub(super) fn below(is_below: bool) -> Self {
+        if is_below { Self::Below } else { Self::Above }
+    }
 }
 
 /// A score and its strongest reasons. The base, the parts of the reasons and the rest sum to the score.
@@ -93,66 +116,68 @@ impl fmt::Display for Reason {
 /// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
 const BLOCK: usize = 1024;
 
-/// Scores encoded rows and explains them by `most` reasons each, each distinct row once; `sources` says which row of the
-/// table each one is. Where `left_out`, the detector judges rows that it learned from as if it had not.
-pub(crate) fn score_and_explain(
-    encoder: &Encoder,
-    detector: &dyn Detector,
-    table: &Table,
-    rows: &Encoded,
-    sources: &[usize],
-    most: usize,
-    left_out: bool,
-) -> Vec<(f64, Explanation)> {
-    let (firsts, of_row) = rows.distinct();
-    let mut repetitions: Vec<Vec<usize>> = vec![Vec::new(); firsts.len()];
-    for (place, &which) in of_row.iter().enumerate() {
-        repetitions[which as usize].push(place);
-    }
-    let n_numbers = encoder.layout().n_numbers();
-    let mut explanations: Vec<Option<(f64, Explanation)>> = vec![None; rows.n_rows()];
-    for (block, repetitions) in firsts.chunks(BLOCK).zip(repetitions.chunks(BLOCK)) {
-        let rows = &rows.select(block);
-        let left_out_split = if left_out { detector.split_left_out(rows) } else { None };
-        let (scores, split) = match left_out_split {
+/// Rows of a table, and what judges them.
+#[derive(Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub encoder: &'a Encoder,
+    pub detector: &'a dyn Detector,
+    pub table: &'a Table,
+    /// What does not count.
+    pub aside: &'a Aside,
+    /// Whether the detector learned from these rows, and is to judge each as if it had not.
+    pub left_out: bool,
+}
+
+impl Case<'_> {
+    /// The scores of rows, and these taken apart, without what is set aside.
+    pub fn split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
+        let left_out = if self.left_out { self.detector.split_left_out(rows) } else { None };
+        match left_out {
             Some(split) => (split.sums(), split),
-            None if !left_out && encoder.sets_aside() => {
-                let mut split = detector.split(rows);
-                encoder.clear_aside(&mut split.parts);
+            None if !self.aside.is_empty() => {
+                let mut split = self.detector.split(rows);
+                self.aside.clear(self.encoder, &mut split.parts);
                 (split.sums(), split)
             }
-            None => detector.score_and_split(rows),
-        };
-        let mut asked = vec![true; split.parts.len()];
-        // Asking costs; only what can become a reason is asked about.
-        for (part, asked) in split.parts.iter().zip(&mut asked) {
-            *asked = *part > 0.0;
-        }
-        let mut expected = if left_out { detector.expected_left_out(rows, &asked) } else { None };
-        if expected.is_none() {
-            expected = detector.expected(rows, &asked);
-        }
-        for (row, places) in repetitions.iter().enumerate() {
-            let base = split.base[row];
-            let score = base + split.parts(row).iter().sum::<f64>();
-            for &place in places {
-                let view = RowView {
-                    encoder,
-                    table,
-                    rows,
-                    row,
-                    source: sources[place],
-                    expected: expected.as_ref(),
-                    split: &split,
-                    n_numbers,
-                };
-                let reasons = view.reasons(most);
-                let rest = score - base - reasons.iter().map(|reason| reason.part).sum::<f64>();
-                explanations[place] = Some((scores[row], Explanation { score, base, rest, reasons }));
-            }
+            None => self.detector.score_and_split(rows),
         }
     }
-    explanations.into_iter().flatten().collect()
+
+    /// What was expected in the cells that are `asked` about, [rows, cells].
+    pub fn expected(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
+        let left_out = if self.left_out { self.detector.expected_left_out(rows, asked) } else { None };
+        left_out.or_else(|| self.detector.expected(rows, asked))
+    }
+
+    /// Scores encoded rows and explains them by `most` reasons each, each distinct row once; `sources` says which row of the
+    /// table each one is.
+    pub fn explain(&self, rows: &Encoded, sources: &[usize], most: usize) -> Vec<(f64, Explanation)> {
+        let (firsts, of_row) = rows.distinct();
+        let mut repetitions: Vec<Vec<usize>> = vec![Vec::new(); firsts.len()];
+        for (place, &which) in of_row.iter().enumerate() {
+            repetitions[which as usize].push(place);
+        }
+        let mut explanations: Vec<Option<(f64, Explanation)>> = vec![None; rows.n_rows()];
+        for (block, repetitions) in firsts.chunks(BLOCK).zip(repetitions.chunks(BLOCK)) {
+            let rows = &rows.select(block);
+            let (scores, split) = self.split(rows);
+            // Asking costs; only what can become a reason is asked about.
+            let asked: Vec<bool> = split.parts.iter().map(|part| *part > 0.0).collect();
+            let expected = self.expected(rows, &asked);
+            for (row, places) in repetitions.iter().enumerate() {
+                let base = split.base[row];
+                let score = base + split.parts(row).iter().sum::<f64>();
+                for &place in places {
+                    let source = sources[place];
+                    let view = RowView { case: self, rows, row, source, expected: expected.as_ref(), split: &split };
+                    let reasons = view.reasons(most);
+                    let rest = score - base - reasons.iter().map(|reason| reason.part).sum::<f64>();
+                    explanations[place] = Some((scores[row], Explanation { score, base, rest, reasons }));
+                }
+            }
+        }
+        explanations.into_iter().flatten().collect()
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +196,8 @@ mod tests {
             expected: Some("Marketing".into()),
             probability: Some(0.914),
             seen_probability: Some(0.004),
+            side: None,
+            is_new: false,
             part: 3.0,
             share: 0.64,
         };

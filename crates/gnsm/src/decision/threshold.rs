@@ -215,13 +215,13 @@ impl Rule {
         }
     }
 
-    /// Whether a row is flagged. `fdr_cutoff` is [`FdrCounter::cutoff`] over all scored rows; only
-    /// [`Rule::Fdr`] looks at it, and without one flags nothing.
-    pub fn flags(&self, score: f64, p_value: f64, fdr_cutoff: Option<f64>) -> bool {
+    /// Whether a row is flagged. Only [`Rule::Fdr`] looks at the cutoff, which [`FdrCounter::cutoff`] finds over all rows, and
+    /// without one flags nothing.
+    pub(super) fn flags(&self, row: &Scored, fdr_cutoff: Option<f64>) -> bool {
         match *self {
-            Self::Contamination(part) => p_value <= part,
-            Self::Fdr(_) => fdr_cutoff.is_some_and(|cutoff| p_value <= cutoff),
-            Self::Threshold(threshold) => score >= threshold,
+            Self::Contamination(part) => row.p_value <= part,
+            Self::Fdr(_) => fdr_cutoff.is_some_and(|cutoff| row.p_value <= cutoff),
+            Self::Threshold(threshold) => row.score >= threshold,
         }
     }
 }
@@ -231,7 +231,7 @@ impl Rule {
 /// With m p-values in ascending order, the cutoff is the largest p₍ₖ₎ ≤ q k / m. A calibration gives few distinct
 /// p-values, so counting them takes memory that does not grow with the number of rows.
 #[derive(Debug, Clone)]
-pub struct FdrCounter {
+pub(super) struct FdrCounter {
     level: f64,
     rows: u64,
     /// Positive floats are ordered as their bits are.
@@ -279,6 +279,10 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+
+    fn row(score: f64, p_value: f64) -> Scored {
+        Scored { score, p_value }
+    }
 
     fn calibration(scores: &[f64]) -> Result<Calibration> {
         Calibration::new(scores.iter().map(|&score| (score, 1)))
@@ -362,7 +366,7 @@ mod tests {
             let rule = Rule::Fdr(level);
             let flagged: Vec<bool> = tested
                 .iter()
-                .filter(|(_, p_value)| rule.flags(0.0, *p_value, counter.cutoff()))
+                .filter(|(_, p_value)| rule.flags(&row(0.0, *p_value), counter.cutoff()))
                 .map(|(anomaly, _)| *anomaly)
                 .collect();
             let false_alarms = flagged.iter().filter(|&&anomaly| !anomaly).count();
@@ -427,12 +431,12 @@ mod tests {
 
     #[test]
     fn rules_flag_what_they_say() {
-        assert!(Rule::Contamination(0.04).flags(0.0, 4.0 / 100.0, None));
-        assert!(!Rule::Contamination(0.04).flags(9.0, 5.0 / 100.0, None));
-        assert!(Rule::Threshold(2.0).flags(2.0, 1.0, None));
-        assert!(!Rule::Threshold(2.0).flags(f64::NAN, 1.0, None));
-        assert!(!Rule::Fdr(0.1).flags(9.0, 0.001, None));
-        assert!(Rule::Fdr(0.1).flags(9.0, 0.001, Some(0.001)));
+        assert!(Rule::Contamination(0.04).flags(&row(0.0, 4.0 / 100.0), None));
+        assert!(!Rule::Contamination(0.04).flags(&row(9.0, 5.0 / 100.0), None));
+        assert!(Rule::Threshold(2.0).flags(&row(2.0, 1.0), None));
+        assert!(!Rule::Threshold(2.0).flags(&row(f64::NAN, 1.0), None));
+        assert!(!Rule::Fdr(0.1).flags(&row(9.0, 0.001), None));
+        assert!(Rule::Fdr(0.1).flags(&row(9.0, 0.001), Some(0.001)));
     }
 
     #[test]
@@ -484,7 +488,7 @@ mod tests {
             }
             let cutoff = plain_cutoff(&p_values, level);
             prop_assert_eq!(counter.cutoff(), cutoff);
-            let flagged = p_values.iter().filter(|p_value| Rule::Fdr(level).flags(0.0, **p_value, cutoff)).count();
+            let flagged = p_values.iter().filter(|p_value| Rule::Fdr(level).flags(&row(0.0, **p_value), cutoff)).count();
             prop_assert_eq!(counter.flagged(), flagged as u64);
         }
 
@@ -515,12 +519,12 @@ mod tests {
             for &rank in &ranks {
                 let p_value = f64::from(rank) / 40.0;
                 prop_assert!(
-                    Rule::Contamination(large).flags(0.0, p_value, None)
-                        >= Rule::Contamination(small).flags(0.0, p_value, None)
+                    Rule::Contamination(large).flags(&row(0.0, p_value), None)
+                        >= Rule::Contamination(small).flags(&row(0.0, p_value), None)
                 );
                 prop_assert!(
-                    Rule::Fdr(large).flags(0.0, p_value, cutoff(large))
-                        >= Rule::Fdr(small).flags(0.0, p_value, cutoff(small))
+                    Rule::Fdr(large).flags(&row(0.0, p_value), cutoff(large))
+                        >= Rule::Fdr(small).flags(&row(0.0, p_value), cutoff(small))
                 );
             }
         }

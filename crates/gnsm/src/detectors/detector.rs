@@ -55,9 +55,10 @@ pub trait Detector: Send + Sync {
         false
     }
 
-    /// Gets used to rows that all lack these cells (numbers first, then groups), if it knows absent cells; to whole rows
-    /// again, if none is lacking.
-    fn get_used_to(&mut self, _lacking: &[bool]) {}
+    /// The same detector, used to rows that all lack these cells (numbers first, then groups), if it can get used to that.
+    fn used_to(&self, _lacking: &[bool]) -> Option<Box<dyn Detector + '_>> {
+        None
+    }
 
     /// Whether rows that it was fitted on can be judged as if it had not been: whether the two functions below say anything.
     fn leaves_out(&self) -> bool {

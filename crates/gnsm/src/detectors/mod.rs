@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::columns::{Encoded, Layout};
 use crate::density::GaussianMixture;
-use crate::error::{Error, Result, stop_point};
+use crate::error::{Advice, Error, Result, stop_point};
 use crate::files::{Loaded, Tensors};
 
 pub use blanks::{Blanks, Guess};
@@ -171,7 +171,9 @@ fn check_width(layout: &Layout) -> Result<()> {
     }
     Err(Error::fit(
         format!("the rows are {} categories and numbers wide, and this method takes at most {WIDEST}", layout.width()),
-        "leave out columns of many categories with --ignore, or use another method",
+        Advice::from("leave out columns of many categories with ")
+            .setting("ignore", None)
+            .and(", or use another method"),
     ))
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::odd::Judge;
+use super::odd::Basis;
 use super::reference::Reference;
 use super::report::DriftReport;
 use super::sample::Sample;
@@ -211,26 +211,30 @@ fn last_number(key: &str) -> Option<f64> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct DriftCounter<'a> {
-    judge: Judge<'a>,
+    basis: Basis<'a>,
     reference: &'a Reference,
     counts: DriftCounts,
 }
 
 impl<'a> DriftCounter<'a> {
     /// A counter without rows.
-    pub(crate) fn new(judge: Judge<'a>, reference: &'a Reference) -> Self {
-        let counts = DriftCounts { counts: Counts::new(judge.encoder, &reference.edges), sample: Sample::default() };
-        Self { judge, reference, counts }
+    pub(crate) fn new(basis: Basis<'a>, reference: &'a Reference) -> Self {
+        let counts = DriftCounts { counts: Counts::new(basis.encoder, &reference.edges), sample: Sample::default() };
+        Self { basis, reference, counts }
     }
 
     /// Counts the rows of a batch.
     pub fn add(&mut self, table: &Table) -> Result<()> {
-        let encoder = self.judge.encoder;
+        let encoder = self.basis.encoder;
         let table = &*marked(table, Some(&encoder.schema().missing));
-        let encoded = encoder.encode_everything(table)?;
-        self.counts.counts.add(&self.reference.learned(encoder), table, |row| row, &encoded);
-        self.counts.sample.add(&encoded);
+        self.count(table, &encoder.encode(table)?);
         Ok(())
+    }
+
+    /// Counts rows that are encoded, of a table whose missing values are marked.
+    pub(crate) fn count(&mut self, table: &Table, encoded: &Encoded) {
+        self.counts.counts.add(&self.reference.learned(self.basis.encoder), table, |row| row, encoded);
+        self.counts.sample.add(encoded);
     }
 
     /// Adds what another counter of the same model has counted.
@@ -241,7 +245,7 @@ impl<'a> DriftCounter<'a> {
 
     /// How the counted rows differ from the learned ones.
     pub fn report(&self) -> DriftReport {
-        DriftReport::new(self.judge, self.reference, &self.counts.counts, &self.counts.sample)
+        DriftReport::new(self.basis, self.reference, &self.counts.counts, &self.counts.sample)
     }
 
     /// What was counted, without the model; [`crate::Model::drift_from`] goes on with it.
@@ -250,14 +254,14 @@ impl<'a> DriftCounter<'a> {
     }
 
     /// A counter that goes on with these counts; `None` if they are of a model with other columns.
-    pub(crate) fn from_counts(judge: Judge<'a>, reference: &'a Reference, counts: DriftCounts) -> Option<Self> {
+    pub(crate) fn from_counts(basis: Basis<'a>, reference: &'a Reference, counts: DriftCounts) -> Option<Self> {
         if counts == DriftCounts::default() {
-            return Some(Self::new(judge, reference));
+            return Some(Self::new(basis, reference));
         }
-        let layout = judge.encoder.layout();
+        let layout = basis.encoder.layout();
         let fits = counts.counts.shape() == reference.counts.shape()
             && counts.sample.has_shape(layout.n_groups(), layout.n_numbers());
-        fits.then_some(Self { judge, reference, counts })
+        fits.then_some(Self { basis, reference, counts })
     }
 }
 

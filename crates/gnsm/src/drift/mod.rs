@@ -37,7 +37,7 @@
 //! rare that less than one in a hundred rows had: a version that was just out is common a month later. And so is one that
 //! more rows miss: what was lent last is not back yet. So, last, is one that by itself makes more rows odd than all columns
 //! together usually do (`odd.rs`); it has moved, too. [`DriftReport`] names it, and a model can set it aside
-//! ([`crate::Model::set_aside`]): it is then no part of any score.
+//! ([`crate::Model::judge_without`]): it is then no part of any score.
 
 mod counter;
 mod odd;
@@ -47,7 +47,7 @@ mod sample;
 mod statistics;
 
 pub use counter::{DriftCounter, DriftCounts};
-pub(crate) use odd::Judge;
+pub(crate) use odd::Basis;
 pub use reference::Reference;
 pub use report::{Change, ColumnDrift, DriftReport};
 

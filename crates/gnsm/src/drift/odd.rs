@@ -6,14 +6,12 @@
 //! at fault for more than 2 % of the rows, and for more than chance does once in a thousand times, are set aside. Then the
 //! rows are scored anew, until there is none.
 
-use std::borrow::Cow;
-
 use super::report::take_all_of_a_value;
 use super::sample::Sample;
 use super::statistics::Share;
-use crate::columns::{Aspect, Encoder, Feature};
+use crate::columns::{Aside, Aspect, Encoder, Feature};
 use crate::decision::Calibration;
-use crate::method::Fitted;
+use crate::detectors::Detector;
 
 /// The p-value of an odd row, which is the share of usual rows that are odd.
 const ODD: f64 = 0.01;
@@ -22,29 +20,28 @@ const LEAST: f64 = 0.02;
 /// The share of the largest part from which on a column is at fault.
 const AT_FAULT: f64 = 0.5;
 
-/// What judges rows.
+/// What tells how odd rows are, and how odd is usual.
 #[derive(Clone, Copy)]
-pub(crate) struct Judge<'a> {
+pub(crate) struct Basis<'a> {
     pub encoder: &'a Encoder,
-    pub fitted: &'a Fitted,
+    pub detector: &'a dyn Detector,
     pub calibration: &'a Calibration,
 }
 
-impl std::fmt::Debug for Judge<'_> {
+impl std::fmt::Debug for Basis<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Judge").field("calibration", self.calibration).finish_non_exhaustive()
+        f.debug_struct("Basis").field("calibration", self.calibration).finish_non_exhaustive()
     }
 }
 
-impl Judge<'_> {
+impl Basis<'_> {
     /// The features that make too many rows odd without those that are set aside already, each with the share of rows.
     pub(super) fn makes_odd(&self, sample: &Sample, aside: &[usize]) -> Vec<(usize, f64)> {
         let (rows, copies) = sample.rows();
         let total: u64 = copies.iter().sum();
-        let mut encoder = self.encoder.clone();
-        let mut fitted = Cow::Borrowed(self.fitted);
+        let encoder = self.encoder;
         // In a table without a pattern the one row in a hundred that scores highest is not odd yet.
-        let known = self.fitted.detector().known_tail();
+        let known = self.detector.known_tail();
         let is_odd = |score: f64| {
             let nats = known.map_or(f64::INFINITY, |known| known.nats(score).unwrap_or(0.0));
             self.calibration.p_value(score) <= ODD && (-nats).exp() <= ODD
@@ -52,19 +49,17 @@ impl Judge<'_> {
         let mut aside = aside.to_vec();
         let mut found = Vec::new();
         loop {
-            encoder.set_aside(&aside);
-            if encoder.sets_aside() {
-                fitted.to_mut().get_used_to(&encoder.lacking());
-            }
-            let mut seen = rows.clone();
-            encoder.hide(&mut seen);
-            let mut split = fitted.detector().split(&seen);
-            encoder.clear_aside(&mut split.parts);
+            let without = Aside::of(encoder, &aside);
+            let used_to = if without.is_empty() { None } else { self.detector.used_to(&without.lacking(encoder)) };
+            let detector = used_to.as_deref().unwrap_or(self.detector);
+            let hidden = without.hide(encoder, &rows);
+            let mut split = detector.split(hidden.as_ref().unwrap_or(&rows));
+            without.clear(encoder, &mut split.parts);
             let mut at_fault = vec![0; encoder.features().len()];
             for (row, score) in split.sums().into_iter().enumerate() {
                 if is_odd(score) {
                     let parts: Vec<f64> =
-                        encoder.features().iter().map(|feature| part(&encoder, feature, split.parts(row))).collect();
+                        encoder.features().iter().map(|feature| part(encoder, feature, split.parts(row))).collect();
                     let largest = parts.iter().copied().fold(0.0, f64::max);
                     for (count, part) in at_fault.iter_mut().zip(&parts) {
                         *count += if largest > 0.0 && *part >= AT_FAULT * largest { copies[row] } else { 0 };
@@ -82,7 +77,7 @@ impl Judge<'_> {
             }
             found.extend(more.iter().map(|group| (*group, at_fault[*group] as f64 / total as f64)));
             aside.extend(more);
-            take_all_of_a_value(&encoder, &mut aside);
+            take_all_of_a_value(encoder, &mut aside);
         }
     }
 }

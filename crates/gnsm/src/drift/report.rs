@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::counter::Counts;
-use super::odd::Judge;
+use super::odd::Basis;
 use super::reference::Reference;
 use super::sample::Sample;
 use super::statistics::{Share, psi, shifted};
@@ -67,8 +67,8 @@ pub struct DriftReport {
 }
 
 impl DriftReport {
-    pub(super) fn new(judge: Judge<'_>, reference: &Reference, now: &Counts, sample: &Sample) -> Self {
-        let encoder = judge.encoder;
+    pub(super) fn new(basis: Basis<'_>, reference: &Reference, now: &Counts, sample: &Sample) -> Self {
+        let encoder = basis.encoder;
         let mut view = View { encoder, reference, now, goes_on: false };
         view.goes_on = (0..encoder.schema().columns.len()).any(|at| view.beyond_learned(at).is_some());
         let mut aside = Vec::new();
@@ -77,7 +77,7 @@ impl DriftReport {
         let mut columns: Vec<ColumnDrift> = columns.map(|(at, _)| view.column(at, &mut aside)).collect();
         take_all_of_a_value(encoder, &mut aside);
         if view.goes_on && now.rows >= FEWEST_ROWS {
-            let mut odd = judge.makes_odd(sample, &aside);
+            let mut odd = basis.makes_odd(sample, &aside);
             aside.extend(odd.iter().map(|(group, _)| *group));
             take_all_of_a_value(encoder, &mut aside);
             odd.sort_by(|a, b| b.1.total_cmp(&a.1));

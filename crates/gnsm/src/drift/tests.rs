@@ -62,12 +62,12 @@ impl Learned {
         Ok(Self { encoder, reference, fitted, calibration })
     }
 
-    fn judge(&self) -> Judge<'_> {
-        Judge { encoder: &self.encoder, fitted: &self.fitted, calibration: &self.calibration }
+    fn basis(&self) -> Basis<'_> {
+        Basis { encoder: &self.encoder, detector: self.fitted.detector(), calibration: &self.calibration }
     }
 
     fn counter(&self) -> DriftCounter<'_> {
-        DriftCounter::new(self.judge(), &self.reference)
+        DriftCounter::new(self.basis(), &self.reference)
     }
 
     fn compared(&self, table: &Table) -> Result<DriftReport> {
@@ -354,14 +354,14 @@ fn counting_goes_on_without_the_model() -> Result<()> {
     let mut kept = DriftCounts::default();
     for part in &parts {
         all.add(part)?;
-        let mut counter = DriftCounter::from_counts(learned.judge(), &learned.reference, kept).expect("the same model");
+        let mut counter = DriftCounter::from_counts(learned.basis(), &learned.reference, kept).expect("the same model");
         counter.add(part)?;
         kept = counter.into_counts();
     }
     assert_eq!(kept.rows(), 700);
     let other = learned_from(&orders(0..1000, |_, cells| cells[2] = "Poland".into()))?;
-    assert!(DriftCounter::from_counts(other.judge(), &other.reference, kept.clone()).is_none(), "of other values");
-    let counter = DriftCounter::from_counts(learned.judge(), &learned.reference, kept).expect("the same model");
+    assert!(DriftCounter::from_counts(other.basis(), &other.reference, kept.clone()).is_none(), "of other values");
+    let counter = DriftCounter::from_counts(learned.basis(), &learned.reference, kept).expect("the same model");
     assert_eq!(counter.report(), all.report());
     Ok(())
 }

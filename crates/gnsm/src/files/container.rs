@@ -246,7 +246,7 @@ pub(crate) fn read_bytes(path: &Path, bytes: &[u8], format: &str) -> Result<Cont
     parse(bytes, format).map_err(|(problem, advice)| Error::ModelFile {
         path: path.to_path_buf(),
         problem,
-        advice: advice.to_owned(),
+        advice: advice.into(),
     })
 }
 

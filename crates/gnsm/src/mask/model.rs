@@ -13,7 +13,7 @@ use super::grid::Grid;
 use super::read::MaskFolder;
 use super::sample::{Preparation, Sample};
 use crate::decision::{Calibration, Scored};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::files::Loaded;
 use crate::files::checkpoint::{self, Checkpoint};
 use crate::files::container::{self, Contents, MASK_MODEL, NO_FILE, Tensors, unusable};
@@ -102,7 +102,8 @@ impl MaskModel {
         if highest == BACKGROUND {
             return Err(Error::fit(
                 "no mask has any foreground",
-                "give other masks; if 255 is a class of yours and not void, say --void none",
+                Advice::from("give other masks; if 255 is a class of yours and not void, use ")
+                    .setting("void", Some("none")),
             ));
         }
         let classes = preparation.classes.unwrap_or(u32::from(highest) + 1).max(u32::from(highest) + 1);

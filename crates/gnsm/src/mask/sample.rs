@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::grid::{Image, Mask};
 use super::read::{MaskFolder, check_pair};
 use super::{BACKGROUND, VOID};
-use crate::error::{Error, Place, Result};
+use crate::error::{Advice, Error, Place, Result};
 
 /// What a detector learns from and scores.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,11 @@ impl Preparation {
         {
             let place = Place { file: name.to_owned(), ..Place::default() };
             let problem = format!("holds class {highest}, and classes are 0 to {}", classes - 1);
-            return Err(Error::data(place, problem, "mend the mask, or fit with more --classes"));
+            return Err(Error::data(
+                place,
+                problem,
+                Advice::from("mend the mask, or fit with more classes, by ").setting("classes", None),
+            ));
         }
         if let Some(size) = self.size {
             let shape = [size as usize; 2];

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{FitOptions, Model, RowsToLearn};
-use crate::columns::{ColumnChoices, KindChoice, Survey};
+use crate::columns::{ColumnChoices, KindChoice, Survey, marked};
 use crate::error::{Error, Result};
 use crate::method::Method;
 use crate::table::Table;
@@ -120,13 +120,6 @@ impl ModelBuilder<'_> {
         self
     }
 
-    /// Whether the table's own rows will be judged ([`Model::score_own`]). Methods that cannot leave out single rows are then
-    /// fitted twice more, each time on half of the rows, and each half is judged by the fit on the other.
-    pub fn judge_own(mut self, own: bool) -> Self {
-        self.options.judge_own = own;
-        self
-    }
-
     /// Tells `watcher` how the fit goes on, and asks it whether to stop.
     pub fn watch(self, watcher: &mut dyn Watcher) -> ModelBuilder<'_> {
         ModelBuilder { method: self.method, options: self.options, watcher: Some(watcher), problem: self.problem }
@@ -143,6 +136,17 @@ impl ModelBuilder<'_> {
     }
 
     fn fit_surveyed(self, table: &Table, survey: Option<&Survey>) -> Result<Model> {
+        let table = marked(table, self.options.choices.missing.as_deref());
+        self.with(|method, options, watcher| Ok(Model::fit_with(&table, survey, method, options, watcher)?.0))
+    }
+
+    /// The texts that mean a missing value, if others than usual do.
+    pub(crate) fn missing_texts(&self) -> Option<&[String]> {
+        self.options.choices.missing.as_deref()
+    }
+
+    /// Does something with all that was said, if it makes sense.
+    pub(crate) fn with<T>(self, fit: impl FnOnce(&Method, &FitOptions, &mut dyn Watcher) -> Result<T>) -> Result<T> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
@@ -152,8 +156,7 @@ impl ModelBuilder<'_> {
                 "name the column with `label`",
             ));
         }
-        let mut silent = Silent;
-        Model::fit_with(table, survey, &self.method, &self.options, self.watcher.unwrap_or(&mut silent))
+        fit(&self.method, &self.options, self.watcher.unwrap_or(&mut Silent))
     }
 
     fn choose<S: AsRef<str>>(mut self, columns: impl IntoIterator<Item = S>, kind: KindChoice) -> Self {
@@ -209,7 +212,7 @@ mod tests {
         let mut again = table.clone();
         again.mark_missing(&["b".to_owned()].as_slice().into());
         assert_eq!(model.score(&table)?, model.score(&again)?);
-        assert_eq!(model.score_and_explain(&table, 2)?, model.score_and_explain(&again, 2)?);
+        assert_eq!(model.explain(&table, &[3, 7], 2)?, model.explain(&again, &[3, 7], 2)?);
         let folder = tempfile::tempdir().map_err(|error| Error::io("folder", error))?;
         model.save(folder.path().join("m"))?;
         assert_eq!(Model::load(folder.path().join("m"))?.schema().missing, ["b"]);

@@ -87,7 +87,7 @@ fn from_contents(contents: Contents) -> Loaded<Model> {
     let fitted = Fitted::load(&content.method, content.detector, encoder.layout(), &mut tensors)?;
     let encoder = encoder.for_detector(fitted.detector().knows_absent());
     let (calibration, report) = (content.calibration, content.report);
-    Ok(Model { encoder, fitted, calibration, reference, manner, report, hash: Some(blake3), halves: None })
+    Ok(Model { encoder, fitted, calibration, reference, manner, report, hash: Some(blake3) })
 }
 
 /// What a checkpoint must agree with to be continued: the settings, the seed and the rows.

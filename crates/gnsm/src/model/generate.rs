@@ -146,7 +146,7 @@ impl Model {
         ids: &[u64],
     ) -> Result<Vec<Vec<Option<String>>>> {
         let nothing_known = known.iter().flatten().all(|known| !known);
-        let encoded = if nothing_known { self.blank_rows(ids.len()) } else { self.encoder.encode_everything(start)? };
+        let encoded = if nothing_known { self.blank_rows(ids.len()) } else { self.encoder.encode(start)? };
         let plan = Plan::new(&self.encoder);
         let blanked = plan.blank(&self.encoder, &encoded, |row, column| known[row][column]);
         let drawn = self.drawn(&plan.blanks(&blanked, &manner.ladders, true, (seed, ids)), "make rows")?;
@@ -227,7 +227,7 @@ impl Model {
             Method::Gnsm(_) => format!("method `gnsm` can {doing} only if it was fitted with `bins = true`"),
             method => format!("method `{}` cannot {doing}", method.name()),
         };
-        Error::fit(problem, "fit a model with the default method, `cells`, or with `--method gnsm`")
+        Error::fit(problem, "fit a model with the default method, `cells`, or with `gnsm`")
     }
 
     pub(super) fn pages<'a>(&'a self, manner: &'a Manner, seed: u64, ids: &'a [u64]) -> Pages<'a> {

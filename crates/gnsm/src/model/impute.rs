@@ -91,7 +91,7 @@ impl Model {
         missing.extend(told.keys().map(|place| (*place, false)));
         let mut rows: Vec<usize> = missing.iter().filter(|(_, can)| **can).map(|((row, _), _)| *row).collect();
         rows.dedup();
-        let encoded = self.encoder.encode_everything(&table)?;
+        let encoded = self.encoder.encode(&table)?;
         Ok(Holes { rows: encoded.select(&rows), sources: rows, missing, absent, told, table, settler })
     }
 

@@ -1,19 +1,17 @@
 //! A model: encoder, fitted detector and calibration. This is what is saved, loaded and used to score.
 
 mod builder;
-mod drift;
 pub mod file;
 mod generate;
 mod impute;
 mod intake;
-mod own;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, Survey, marked, plural};
-use crate::decision::{Calibration, Explanation, Scored, TailOfScores, reason};
-use crate::drift::Reference;
+use crate::decision::{Calibration, TailOfScores};
+use crate::drift::{Basis, DriftCounter, DriftCounts, Reference};
 use crate::error::{Error, Result};
 use crate::files::checkpoint::{self, Checkpoint};
 use crate::generate::Manner;
@@ -24,7 +22,6 @@ use crate::train::{CurvePoint, Ending, FEWEST_ROWS, FitReport, Run, Watcher, dea
 pub use builder::ModelBuilder;
 pub use impute::Imputed;
 pub use intake::{Room, RowsToLearn};
-use own::{Halves, left_out_scores};
 
 /// How to fit, beside the method.
 #[derive(Debug, Clone, Default)]
@@ -41,8 +38,6 @@ pub(crate) struct FitOptions {
     pub checkpoint: Option<PathBuf>,
     /// Whether to continue from that checkpoint if there is one.
     pub resume: bool,
-    /// Whether rows of the table itself will be judged.
-    pub judge_own: bool,
 }
 
 /// A fitted model.
@@ -56,8 +51,16 @@ pub struct Model {
     pub(crate) manner: Option<Manner>,
     pub(crate) report: FitReport,
     pub(crate) hash: Option<String>,
-    /// What judges the table's own rows, if that was asked for and the method needs it; not saved.
-    pub(crate) halves: Option<Halves>,
+}
+
+/// The rows of the table that a model was fitted on.
+pub(crate) struct FittedRows {
+    /// All rows of the table, keys that repeat among them.
+    pub encoded: Encoded,
+    /// Those that may be learned from.
+    pub learnable: Vec<usize>,
+    /// The score of each row as if it had not been learned from, if the method can leave it out.
+    pub left_out: Option<Vec<f64>>,
 }
 
 impl Model {
@@ -74,9 +77,8 @@ impl Model {
         method: &Method,
         options: &FitOptions,
         watcher: &mut dyn Watcher,
-    ) -> Result<Self> {
+    ) -> Result<(Self, FittedRows)> {
         method.validate()?;
-        let table = &*marked(table, options.choices.missing.as_deref());
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
         let encoder = Encoder::new(Schema::learn_surveyed(table, &rows, &options.choices, survey)?);
         let encoded = encoder.encode_whole(table)?;
@@ -102,19 +104,15 @@ impl Model {
         };
         watcher.begin(encoder.schema(), &report);
         let fitted = fit_with_checkpoint(&encoder, method, &training, &validation, options, watcher)?;
-        let scores = match left_out_scores(&fitted, &learned) {
-            Some(scores) => scores,
+        let left_out = left_out_scores(&fitted, &encoded);
+        let scores = match &left_out {
+            Some(scores) => rows.iter().map(|row| scores[*row]).collect(),
             None => fitted.score_distinct(&calibration.unseen_by(encoder.layout(), &learned)),
         };
         let calibration = Calibration::new(scores.into_iter().map(|score| (score, 1)))?;
-        let is_whole = fitted.training().is_none_or(|(_, ending)| ending != Ending::Interrupted);
-        let halves = if options.judge_own && !method.leaves_out() && is_whole {
-            Halves::fit(&encoder, method, &encoded, rows, options, watcher)?
-        } else {
-            None
-        };
         let encoder = encoder.for_detector(fitted.detector().knows_absent());
-        Ok(Self { encoder, fitted, calibration, reference, manner, report, hash: None, halves })
+        let model = Self { encoder, fitted, calibration, reference, manner, report, hash: None };
+        Ok((model, FittedRows { encoded, learnable: rows, left_out }))
     }
 
     /// Reads a model file.
@@ -175,7 +173,7 @@ impl Model {
         &self.calibration
     }
 
-    /// p-values that go on beyond the bulk of the held-out scores: those of [`Self::score_own`].
+    /// p-values that go on beyond the bulk of the held-out scores: those of rows that were learned from.
     pub fn tail(&self) -> TailOfScores<'_> {
         self.calibration.tail(self.fitted.detector().known_tail())
     }
@@ -196,42 +194,38 @@ impl Model {
     }
 
     /// The table with the model's texts for missing values.
-    fn marked<'a>(&self, table: &'a Table) -> Cow<'a, Table> {
+    pub(crate) fn marked<'a>(&self, table: &'a Table) -> Cow<'a, Table> {
         marked(table, Some(&self.schema().missing))
     }
 
-    /// A score and p-value for each row of a batch; distinct rows are computed once.
-    pub fn score(&self, table: &Table) -> Result<Vec<Scored>> {
-        let rows = self.encoder.encode(&self.marked(table))?;
-        let scores = if self.encoder.sets_aside() {
-            self.scores_without_aside(&rows)
-        } else {
-            self.fitted.score_distinct(&rows)
-        };
-        Ok(scores.into_iter().map(|score| self.scored(score)).collect())
+    /// Starts to compare the rows of a file with those that were learned from.
+    pub fn drift(&self) -> DriftCounter<'_> {
+        DriftCounter::new(self.basis(), &self.reference)
     }
 
-    fn scored(&self, score: f64) -> Scored {
-        Scored { score, p_value: self.calibration.p_value(score) }
+    /// Goes on to compare with what was counted before, by a counter of this model or of one with the same columns and values.
+    pub fn drift_from(&self, counts: DriftCounts) -> Result<DriftCounter<'_>> {
+        DriftCounter::from_counts(self.basis(), &self.reference, counts)
+            .ok_or_else(|| Error::config("counts", "are of a model with other columns; start with new ones"))
     }
 
-    /// The `most` strongest reasons for each of these rows of a batch; distinct rows are computed once.
-    pub fn explain(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
-        Ok(self.in_one_pass(table, rows, most)?.into_iter().map(|(_, explanation)| explanation).collect())
+    fn basis(&self) -> Basis<'_> {
+        Basis { encoder: &self.encoder, detector: self.fitted.detector(), calibration: &self.calibration }
     }
 
-    /// [`Self::score`] and [`Self::explain`] of all rows of a batch, which is encoded and taken apart only once.
-    pub fn score_and_explain(&self, table: &Table, most: usize) -> Result<Vec<(Scored, Explanation)>> {
-        let all: Vec<usize> = (0..table.n_rows()).collect();
-        let rows = self.in_one_pass(table, &all, most)?.into_iter();
-        Ok(rows.map(|(score, explanation)| (self.scored(score), explanation)).collect())
+    /// How the rows fell that were learned from.
+    #[doc(hidden)]
+    pub fn reference(&self) -> &Reference {
+        &self.reference
     }
+}
 
-    fn in_one_pass(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<(f64, Explanation)>> {
-        let table = &*self.marked(table);
-        let encoded = self.encoder.encode(table)?.select(rows);
-        Ok(reason::score_and_explain(&self.encoder, self.fitted.detector(), table, &encoded, rows, most, false))
-    }
+/// Scores of rows that the detector learned from, each as if it had not; `None` if it cannot do that.
+fn left_out_scores(fitted: &Fitted, rows: &Encoded) -> Option<Vec<f64>> {
+    let detector = Some(fitted.detector()).filter(|detector| detector.leaves_out())?;
+    let (firsts, of_row) = rows.distinct();
+    let scores = detector.split_left_out(&rows.select(&firsts))?.sums();
+    Some(of_row.into_iter().map(|which| scores[which as usize]).collect())
 }
 
 /// The rows without a label that says anomaly, and how many have one.

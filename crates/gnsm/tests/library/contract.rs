@@ -151,7 +151,7 @@ fn the_same_seed_gives_the_same_file_and_loading_it_the_same_scores() -> Result<
 #[test]
 fn what_is_set_aside_is_no_part_of_a_score() -> Result<()> {
     each_method(|name, method| {
-        let mut model = fit(method)?;
+        let model = fit(method)?;
         let spoiled = |colour: &str, amount: &str| -> Vec<[String; 5]> {
             let mut rows = other_rows();
             for row in &mut rows {
@@ -165,23 +165,25 @@ fn what_is_set_aside_is_no_part_of_a_score() -> Result<()> {
         let aside: Vec<&str> =
             report.columns.iter().filter(|column| column.set_aside).map(|column| column.column.as_str()).collect();
         assert_eq!(aside, ["colour", "amount"], "{name}");
-        model.set_aside(&report);
+        let judge = model.judge_without(&report);
         let table = table_of(&spoiled("violet", "77"));
-        let all: Vec<usize> = (0..table.n_rows()).collect();
-        let explanations = model.explain(&table, &all, usize::MAX)?;
-        for (explanation, scored) in explanations.iter().zip(model.score(&table)?) {
+        let batch = judge.read(&table)?;
+        for (explanation, scored) in batch.explain_all(usize::MAX).iter().zip(batch.scores()) {
             assert!(scored.score.is_finite(), "{name}");
             assert_eq!(explanation.score, scored.score, "{name}");
             assert!(explanation.reasons.iter().all(|reason| !aside.contains(&reason.column.as_str())), "{name}");
         }
+        let scores = |rows: &[[String; 5]]| -> Result<Vec<u64>> {
+            Ok(judge.read(&table_of(rows))?.scores().iter().map(|scored| scored.score.to_bits()).collect())
+        };
         let mut alone = Vec::new();
         for row in spoiled("violet", "77") {
-            alone.extend(scores(&model, &[row])?);
+            alone.extend(scores(&[row])?);
         }
-        assert_eq!(alone, scores(&model, &spoiled("violet", "77"))?, "{name}: one by one");
+        assert_eq!(alone, scores(&spoiled("violet", "77"))?, "{name}: one by one");
         if *name == *"cells" {
             // It judges rows as if they did not have it, whatever stands there.
-            assert_eq!(alone, scores(&model, &spoiled("indigo", ""))?);
+            assert_eq!(alone, scores(&spoiled("indigo", ""))?);
         }
         Ok(())
     })
@@ -313,9 +315,8 @@ fn a_method_without_expectations_expects_no_empty_text() {
     let source = Box::new(std::io::Cursor::new(text));
     let mut reader = gnsm::TableReader::from_reader("t.csv", source, &gnsm::ReadOptions::default()).expect("read");
     let table = reader.next_batch(usize::MAX).expect("read").expect("rows");
-    let model = gnsm::Model::builder().method("isolation-forest").fit(&table).expect("fitted");
-    let every: Vec<usize> = (0..300).collect();
-    let explanations = model.explain_own(&table, &every, 9).expect("explained");
+    let fit = gnsm::Model::builder().method("isolation-forest").fit_and_judge(&table).expect("fitted");
+    let explanations = fit.own().explain_all(9);
     let reasons: Vec<_> = explanations.iter().flat_map(|explanation| &explanation.reasons).collect();
     assert!(reasons.iter().any(|reason| reason.column == "posted"));
     assert!(reasons.iter().all(|reason| reason.expected.as_deref() != Some("")));

@@ -7,7 +7,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use gnsm::{FdrCounter, Method, Model, ReadOptions, Result, Rule, Scored, Table, TableReader};
+use gnsm::{
+    Batch, Decision, Explanation, Judge, Method, Model, OddCell, ReadOptions, Reason, Result, Rule, Scored, Table,
+    TableReader,
+};
 
 use crate::contract::quick;
 
@@ -154,23 +157,36 @@ struct Said(blake3::Hasher);
 
 impl Said {
     fn scores(&mut self, scores: &[Scored], rule: Rule) -> Result<()> {
-        let cutoff = if let Rule::Fdr(level) = rule {
-            let mut counter = FdrCounter::new(level)?;
-            scores.iter().for_each(|row| counter.add(row.p_value));
-            counter.cutoff()
-        } else {
-            None
-        };
+        let mut decision = Decision::new(rule)?;
+        decision.add(scores);
+        let flags = decision.finish();
         for row in scores {
             self.0.update(&row.score.to_bits().to_le_bytes());
             self.0.update(&row.p_value.to_bits().to_le_bytes());
-            self.0.update(&[u8::from(rule.flags(row.score, row.p_value, cutoff))]);
+            self.0.update(&[u8::from(flags.flags(row))]);
         }
         Ok(())
     }
 
-    fn words(&mut self, said: &impl std::fmt::Debug) {
+    fn reason(&mut self, reason: &Reason) {
+        let Reason { column, other, saw, note, similar, expected, probability, seen_probability, part, share, .. } =
+            reason;
+        let said = (column, other, saw, note, similar, expected, probability, seen_probability, part, share);
         self.0.update(format!("{said:?}").as_bytes());
+    }
+
+    fn explanations(&mut self, explanations: &[Explanation]) {
+        for Explanation { score, base, rest, reasons } in explanations {
+            self.0.update(format!("{score:?} {base:?} {rest:?}").as_bytes());
+            reasons.iter().for_each(|reason| self.reason(reason));
+        }
+    }
+
+    fn cells(&mut self, cells: &[OddCell]) {
+        for cell in cells {
+            self.0.update(format!("{} {:?} {:?} {:?}", cell.row, cell.wrong, cell.p_value, cell.repair).as_bytes());
+            self.reason(&cell.reason);
+        }
     }
 
     fn hash(&self) -> String {
@@ -186,25 +202,24 @@ fn oddest(scores: &[Scored]) -> Vec<usize> {
     rows
 }
 
-fn own(model: &Model, table: &Table) -> Result<String> {
+fn own(own: &Batch<'_>) -> Result<String> {
     let mut said = Said::default();
-    let scores = model.score_own(table)?;
-    said.scores(&scores, Rule::Fdr(0.1))?;
-    said.words(&model.explain_own(table, &oddest(&scores), usize::MAX)?);
-    if let Ok(cells) = model.odd_cells(table, 0.2) {
-        said.words(&cells);
+    said.scores(own.scores(), Rule::Fdr(0.1))?;
+    said.explanations(&own.explain(&oddest(own.scores()), usize::MAX));
+    if let Ok(cells) = own.odd_cells(0.2) {
+        said.cells(&cells);
     }
     Ok(said.hash())
 }
 
-fn new(model: &Model, table: &Table) -> Result<String> {
+fn new(judge: &Judge<'_>, table: &Table) -> Result<String> {
     let mut said = Said::default();
-    let scores = model.score(table)?;
-    said.scores(&scores, Rule::Contamination(0.02))?;
-    said.scores(&scores, Rule::Fdr(0.2))?;
-    said.words(&model.explain(table, &oddest(&scores), 3)?);
-    if let Ok(cells) = model.odd_cells(table, 0.2) {
-        said.words(&cells);
+    let batch = judge.read(table)?;
+    said.scores(batch.scores(), Rule::Contamination(0.02))?;
+    said.scores(batch.scores(), Rule::Fdr(0.2))?;
+    said.explanations(&batch.explain(&oddest(batch.scores()), 3));
+    if let Ok(cells) = judge.read_whole(table)?.odd_cells(0.2) {
+        said.cells(&cells);
     }
     Ok(said.hash())
 }
@@ -212,10 +227,7 @@ fn new(model: &Model, table: &Table) -> Result<String> {
 fn without_what_is_new(model: &Model, table: &Table) -> Result<String> {
     let mut counter = model.drift();
     counter.add(table)?;
-    let report = counter.report();
-    let mut model = model.clone();
-    model.set_aside(&report);
-    new(&model, table)
+    new(&model.judge_without(&counter.report()), table)
 }
 
 /// A line for each table and method: own rows, newer rows, rows that have moved, and these without what has moved.
@@ -226,12 +238,13 @@ fn all() -> Result<String> {
         let (own_rows, newer, moved) =
             (table(maker, seed, false)?, table(maker, seed + 1, false)?, table(maker, seed + 2, true)?);
         for name in Method::NAMES {
-            let model = Model::builder().settings(quick(name)?).seed(3).judge_own(true).fit(&own_rows)?;
+            let fit = Model::builder().settings(quick(name)?).seed(3).fit_and_judge(&own_rows)?;
+            let judge = fit.model.judge();
             let hashes = [
-                own(&model, &own_rows)?,
-                new(&model, &newer)?,
-                new(&model, &moved)?,
-                without_what_is_new(&model, &moved)?,
+                own(&fit.own())?,
+                new(&judge, &newer)?,
+                new(&judge, &moved)?,
+                without_what_is_new(&fit.model, &moved)?,
             ];
             let _ = writeln!(lines, "{} {name} {}", maker.0, hashes.join(" "));
         }

@@ -1,6 +1,6 @@
 //! p-values end to end: a model of half of the usual rows scores the other half.
 
-use gnsm::{FdrCounter, Model, Result, Table, TableReader, read_table};
+use gnsm::{Decision, Model, Result, Rule, Table, TableReader, read_table};
 
 use crate::shared_data;
 
@@ -80,11 +80,12 @@ fn odd_rows_do_not_hide_each_other_in_whatever_columns_they_are_odd() -> Result<
     let file = tempfile::NamedTempFile::with_suffix(".csv").expect("a file");
     std::fs::write(file.path(), text).expect("written");
     let table = read_table(file.path())?;
-    let scores = Model::fit(&table)?.score_own(&table)?;
-    let mut counter = FdrCounter::new(0.1)?;
-    scores.iter().for_each(|row| counter.add(row.p_value));
-    let cutoff = counter.cutoff().expect("something is odd");
-    let flagged: Vec<usize> = (0..scores.len()).filter(|row| scores[*row].p_value <= cutoff).collect();
+    let fit = Model::builder().fit_and_judge(&table)?;
+    let own = fit.own();
+    let mut decision = Decision::new(Rule::Fdr(0.1))?;
+    decision.add(own.scores());
+    let flags = decision.finish();
+    let flagged: Vec<usize> = (0..table.n_rows()).filter(|row| flags.flags(&own.scores()[*row])).collect();
     let found = odd.iter().filter(|row| flagged.contains(row)).count();
     assert!(found >= 10 && flagged.len() <= found + 1, "{found} of {} among {flagged:?}", odd.len());
     Ok(())

@@ -63,14 +63,13 @@ fn reasons_sum_to_the_score_and_do_not_contradict_themselves() -> Result<()> {
     for (path, is_labelled) in labelled.chain(files(&dirty, ".dirty.csv").into_iter().map(|path| (path, false))) {
         let table: Table = TableReader::open(&path, &ReadOptions::default())?.next_batch(ROWS)?.expect("rows");
         let builder = Model::builder();
-        let model = if is_labelled { builder.label("label") } else { builder }.fit(&table)?;
+        let fit = if is_labelled { builder.label("label") } else { builder }.fit_and_judge(&table)?;
         let rows: Vec<usize> = (0..table.n_rows()).collect();
-        let own = model.explain_own(&table, &rows, usize::MAX)?;
-        let scores = model.score_own(&table)?;
-        for (explanation, scored) in own.iter().zip(&scores) {
+        let own = fit.own().explain(&rows, usize::MAX);
+        for (explanation, scored) in own.iter().zip(fit.own().scores()) {
             assert_eq!(explanation.score.to_bits(), scored.score.to_bits(), "{}", path.display());
         }
-        let new = model.explain(&table, &rows, usize::MAX)?;
+        let new = fit.model.explain(&table, &rows, usize::MAX)?;
         let n_reasons = check(&own) + check(&new);
         assert!(n_reasons > 0, "{} has no reasons", path.display());
         checked += n_reasons;
@@ -113,8 +112,7 @@ fn the_cell_that_contradicts_all_others_is_named() -> Result<()> {
         53 => days[2] += 120,
         _ => {}
     })?;
-    let model = Model::builder().fit(&table)?;
-    let explained = model.explain_own(&table, &[50, 51, 52, 53], 1)?;
+    let explained = Model::builder().fit_and_judge(&table)?.own().explain(&[50, 51, 52, 53], 1);
     check(&explained);
     let named: Vec<&str> = explained.iter().map(|row| row.reasons[0].column.as_str()).collect();
     assert_eq!(named, ["price", "gross", "opened", "due"], "{explained:#?}");

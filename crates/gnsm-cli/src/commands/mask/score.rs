@@ -7,14 +7,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use gnsm::internals::files::AtomicFile;
 use gnsm::mask::{Grid, MaskFolder, MaskModel, Volume, image_file, is_volume, png_of_image, read_image, read_list};
-use gnsm::{Error, FdrCounter, Rule, Scored};
+use gnsm::{Decision, Error, Scored};
 
-use super::super::{refuse_same_file, warn_of_small_contamination};
+use super::super::{flagged_of, refuse_same_file, warn_of_small_contamination};
 use super::arguments::{FolderArguments, ScoreArguments};
 use super::overlay::overlay;
 use super::{AT_A_TIME, Bar, Failures, Outcome, VOLUMES_AT_A_TIME, networks, note_device};
 use crate::console::Console;
-use crate::display::{count, plural};
 use crate::interrupt;
 use crate::output::{Destination, csv_cell};
 
@@ -69,36 +68,22 @@ pub fn run(arguments: &ScoreArguments, console: Console) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
 
-    let cutoff = match rule {
-        Rule::Fdr(level) => {
-            let mut counter = FdrCounter::new(level)?;
-            for (_, found, _) in &scored {
-                counter.add(found.p_value);
-            }
-            counter.cutoff()
-        }
-        _ => None,
-    };
-    let mut flagged = 0;
+    let mut decision = Decision::new(rule)?;
+    decision.add(&scored.iter().map(|(_, found, _)| *found).collect::<Vec<_>>());
+    let flags = decision.finish();
     let mut text = format!("id,score,p_value,anomaly{}\n", if has_volumes { ",slice" } else { "" });
-    for (name, Scored { score, p_value }, slice) in &scored {
-        let anomaly = rule.flags(*score, *p_value, cutoff);
-        flagged += u64::from(anomaly);
+    for (name, found, slice) in &scored {
+        let Scored { score, p_value } = found;
         // Writing to a string cannot fail.
-        let _ = write!(text, "{},{score},{p_value},{}", csv_cell(name), u8::from(anomaly));
+        let _ = write!(text, "{},{score},{p_value},{}", csv_cell(name), u8::from(flags.flags(found)));
         let _ = if has_volumes { writeln!(text, ",{slice}") } else { writeln!(text) };
     }
     let target = output.map_or_else(|| "standard output".into(), |path| path.display().to_string());
     destination.write_all(text.as_bytes()).with_context(|| target.clone())?;
     destination.finish().with_context(|| target.clone())?;
-    let by = match rule {
-        Rule::Contamination(part) => format!("p-value at most {part}"),
-        Rule::Fdr(part) => format!("false discovery rate {part}"),
-        Rule::Threshold(score) => format!("score at least {score}"),
-    };
-    console.note(format_args!("{} of {} flagged ({by})", count(flagged), plural(scored.len() as u64, "mask")));
+    console.note(flagged_of(&flags, "mask"));
     failures.finish(names.len(), format_args!("the scores of the others are in {target}"))?;
-    Ok(Outcome::of_flagged(flagged, scored.len() as u64, &arguments.rule, console))
+    Ok(Outcome::of_flagged(flags.flagged(), flags.rows(), &arguments.rule, console))
 }
 
 fn needs_images(model: &MaskModel) -> bool {

@@ -35,7 +35,7 @@ use super::bins::DecileBins;
 use super::{NoSettings, ScoreByCell, rows_to_fit};
 use crate::columns::{Encoded, Layout};
 use crate::detectors::Detector;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
@@ -85,7 +85,7 @@ impl Comprex {
         if layout.n_cells() > MOST_CELLS {
             return Err(Error::fit(
                 format!("there are {} columns, and this method takes at most {MOST_CELLS}", layout.n_cells()),
-                "leave columns out with --ignore, or use another method",
+                Advice::from("leave columns out with ").setting("ignore", None).and(", or use another method"),
             ));
         }
         let (rows, row_counts) = rows_to_fit(rows)?;

@@ -282,11 +282,11 @@ impl ArffReader {
         self.attributes.iter().map(empty).collect()
     }
 
-    fn error(&self, problem: impl Into<String>, advice: impl Into<String>) -> Error {
+    fn error(&self, problem: impl Into<String>, advice: impl Into<crate::error::Advice>) -> Error {
         Error::data(self.lines.place(), problem, advice)
     }
 
-    fn cell_error(&self, column: usize, problem: impl Into<String>, advice: impl Into<String>) -> Error {
+    fn cell_error(&self, column: usize, problem: impl Into<String>, advice: impl Into<crate::error::Advice>) -> Error {
         let column = self.attributes.get(column).map(|attribute| attribute.name.clone());
         Error::data(Place { column, ..self.lines.place() }, problem, advice)
     }

@@ -5,18 +5,21 @@
 //! halves, and each half is judged by a detector that was fitted on the other. Equal rows are judged by one detector, so that
 //! they have one score: if both halves have some, by that of the second half.
 
-use super::{FitOptions, Model};
-use crate::columns::{Encoded, Encoder};
-use crate::decision::odd_cells::Sought;
-use crate::decision::{Calibration, Explanation, OddCell, Scored, TailOfScores, reason};
+use std::borrow::Cow;
+
+use super::Batch;
+use super::batch::{PValues, Rows};
+use crate::columns::{Aside, Encoded, Encoder, marked};
+use crate::decision::Calibration;
+use crate::detectors::{Detector, score_distinct};
 use crate::error::{Error, Result};
 use crate::method::{Fitted, Method};
+use crate::model::{FitOptions, FittedRows, Model, ModelBuilder, RowsToLearn};
 use crate::table::Table;
-use crate::train::{FEWEST_ROWS, Run, Watcher, deal, halve};
+use crate::train::{Ending, FEWEST_ROWS, Run, Watcher, deal, halve};
 
 /// Two detectors that together can judge every row of a table as new.
-#[derive(Debug, Clone)]
-pub(crate) struct Halves {
+pub(super) struct Halves {
     /// Which detector judges each row of the table.
     judge_of_row: Vec<usize>,
     /// Two detectors, and the rows that each has learned from.
@@ -25,18 +28,18 @@ pub(crate) struct Halves {
 
 impl Halves {
     /// Deals the rows that may be learned from, and fits a detector on each half; `None` if there are too few.
-    pub fn fit(
+    fn fit(
         encoder: &Encoder,
         method: &Method,
-        encoded: &Encoded,
-        learnable: Vec<usize>,
+        rows: &FittedRows,
         options: &FitOptions,
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Self>> {
-        if learnable.len() < 2 * FEWEST_ROWS {
+        if rows.learnable.len() < 2 * FEWEST_ROWS {
             return Ok(None);
         }
-        let halves = halve(learnable, options.seed);
+        let encoded = &rows.encoded;
+        let halves = halve(rows.learnable.clone(), options.seed);
         let (firsts, of_row) = encoded.distinct();
         let mut judge_of = vec![1; firsts.len()];
         for row in &halves[0] {
@@ -58,19 +61,19 @@ impl Halves {
     }
 
     /// What each row's judge says of it, for some rows of the table, in their order.
-    fn judge<T: Clone>(
+    pub fn judge<T: Clone>(
         &self,
         encoder: &Encoder,
         table_rows: &Encoded,
         rows: &[usize],
-        say: impl Fn(&Fitted, &Encoded, &[usize]) -> Vec<T>,
+        say: impl Fn(&dyn Detector, &Encoded, &[usize]) -> Vec<T>,
     ) -> Vec<T> {
         let mut said = vec![None; rows.len()];
         for (judge, (fitted, learned)) in self.judges.iter().enumerate() {
             let places: Vec<usize> = (0..rows.len()).filter(|place| self.judge_of_row[rows[*place]] == judge).collect();
             let of_judge: Vec<usize> = places.iter().map(|place| rows[*place]).collect();
             let encoded = table_rows.select(&of_judge).unseen_by(encoder.layout(), learned);
-            for (place, one) in places.into_iter().zip(say(fitted, &encoded, &of_judge)) {
+            for (place, one) in places.into_iter().zip(say(fitted.detector(), &encoded, &of_judge)) {
                 said[place] = Some(one);
             }
         }
@@ -78,76 +81,94 @@ impl Halves {
     }
 }
 
-impl Model {
-    /// Scores the table that the model was fitted on. Each row is judged as if it had not been learned from, where the method
-    /// can do that ([`Method::leaves_out`]) or [`ModelBuilder::judge_own`](super::ModelBuilder::judge_own) was asked for.
-    /// p-values go on beyond the bulk of the rows ([`Self::tail`]).
-    pub fn score_own(&self, table: &Table) -> Result<Vec<Scored>> {
-        let table = &*self.marked(table);
-        let rows = self.encoder.encode_whole(table)?;
-        let Some(halves) = self.halves_of(&rows) else {
-            let left_out = left_out_scores(&self.fitted, &rows);
-            return Ok(scored(left_out.unwrap_or_else(|| self.fitted.score_distinct(&rows)), self.tail()));
-        };
-        let every: Vec<usize> = (0..rows.n_rows()).collect();
-        let scores = halves.judge(&self.encoder, &rows, &every, |fitted, rows, _| fitted.score_distinct(rows));
-        let calibration = Calibration::new(scores.iter().map(|score| (*score, 1)))?;
-        Ok(scored(scores, calibration.tail(self.fitted.detector().known_tail())))
-    }
+/// A model, and the rows that it was fitted on.
+///
+/// ```
+/// # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/claims.rs")); }
+/// # let (_folder, path) = example::claims(); // category and amount; the last row is a taxi for 950
+/// let table = gnsm::read_table(&path)?;
+/// let fit = gnsm::Model::builder().fit_and_judge(&table)?;
+/// let own = fit.own();
+/// assert!(own.scores().iter().all(|row| row.score <= own.scores()[200].score));
+/// println!("{}", own.explain(&[200], 1)[0].reasons[0]); // why row 200 is the oddest
+/// # Ok::<(), gnsm::Error>(())
+/// ```
+pub struct Fit<'t> {
+    /// The model.
+    pub model: Model,
+    table: Cow<'t, Table>,
+    encoded: Encoded,
+    scores: Vec<f64>,
+    halves: Option<Halves>,
+    /// Of the scores by halves.
+    calibration: Option<Calibration>,
+    nothing: Aside,
+}
 
-    /// [`Self::explain`] for rows of the table that the model was fitted on.
-    pub fn explain_own(&self, table: &Table, rows: &[usize], most: usize) -> Result<Vec<Explanation>> {
-        let table = &*self.marked(table);
-        let encoder = &self.encoder;
-        let encoded = encoder.encode_whole(table)?;
-        let explained = |fitted: &Fitted, encoded: &Encoded, rows: &[usize], left_out: bool| {
-            reason::score_and_explain(encoder, fitted.detector(), table, encoded, rows, most, left_out)
-        };
-        let own = match self.halves_of(&encoded) {
-            Some(halves) => {
-                halves.judge(encoder, &encoded, rows, |fitted, encoded, rows| explained(fitted, encoded, rows, false))
-            }
-            None => explained(&self.fitted, &encoded.select(rows), rows, true),
-        };
-        Ok(own.into_iter().map(|(_, explanation)| explanation).collect())
-    }
-
-    /// The cells of a whole table that are likely wrong, the surest first. At most a share `rate` of them are expected to
-    /// be right. Rows that the model learned from are judged as if it had not, where the table is the one it was fitted
-    /// on.
-    pub fn odd_cells(&self, table: &Table, rate: f64) -> Result<Vec<OddCell>> {
-        if !(rate > 0.0 && rate < 1.0) {
-            return Err(Error::config("rate", format!("{rate} is not a share between 0 and 1")));
-        }
-        let table = &*self.marked(table);
-        let rows = self.encoder.encode_whole(table)?;
-        let left_out = rows.fingerprint_in_any_order().to_hex().as_str() == self.report.fingerprint;
-        let (encoder, detector) = (&self.encoder, self.fitted.detector());
-        Sought { encoder, detector, table, rows: &rows, left_out }.find(rate).ok_or_else(|| {
-            Error::fit(
-                format!("method `{}` does not tell which cells are wrong", self.method().name()),
-                "fit a model with the default method, `cells`",
-            )
+impl ModelBuilder<'_> {
+    /// Learns a model from a table whose own rows will be judged. Methods that cannot leave out single rows are then fitted
+    /// twice more, each time on half of the rows, and each half is judged by the fit on the other.
+    pub fn fit_and_judge(self, table: &Table) -> Result<Fit<'_>> {
+        let missing = self.missing_texts().map(<[String]>::to_vec);
+        let table = marked(table, missing.as_deref());
+        self.with(|method, options, watcher| {
+            let (model, rows) = Model::fit_with(&table, None, method, options, watcher)?;
+            let is_whole = model.training().is_none_or(|(_, ending)| ending != Ending::Interrupted);
+            let halves = if method.leaves_out() || !is_whole {
+                None
+            } else {
+                Halves::fit(&model.encoder, method, &rows, options, watcher)?
+            };
+            let FittedRows { encoded, left_out, .. } = rows;
+            let scores = match (left_out, &halves) {
+                (Some(scores), _) => scores,
+                (None, None) => model.fitted.score_distinct(&encoded),
+                (None, Some(halves)) => {
+                    let every: Vec<usize> = (0..encoded.n_rows()).collect();
+                    halves.judge(&model.encoder, &encoded, &every, |detector, rows, _| score_distinct(detector, rows))
+                }
+            };
+            let counted = scores.iter().map(|score| (*score, 1));
+            let calibration = halves.is_some().then(|| Calibration::new(counted)).transpose()?;
+            let nothing = Aside::nothing(&model.encoder);
+            Ok((model, encoded, scores, halves, calibration, nothing))
+        })
+        .map(|(model, encoded, scores, halves, calibration, nothing)| Fit {
+            model,
+            table,
+            encoded,
+            scores,
+            halves,
+            calibration,
+            nothing,
         })
     }
 
-    /// The halves, if there are any and the rows are those that were dealt.
-    fn halves_of(&self, rows: &Encoded) -> Option<&Halves> {
-        self.halves.as_ref().filter(|halves| halves.judge_of_row.len() == rows.n_rows())
+    /// [`Self::fit_and_judge`] of what [`ModelBuilder::read`] gave, if that is the whole table.
+    pub fn fit_and_judge_rows(self, rows: &RowsToLearn) -> Result<Fit<'_>> {
+        if !rows.is_whole() {
+            return Err(Error::fit(
+                "not all rows of the table are held, so its own rows cannot be judged without themselves",
+                "give more memory, or judge the rows as new ones",
+            ));
+        }
+        self.fit_and_judge(rows.table())
     }
 }
 
-/// The scores with their p-values.
-fn scored(scores: Vec<f64>, tail: TailOfScores<'_>) -> Vec<Scored> {
-    scores.into_iter().map(|score| Scored { score, p_value: tail.p_value(score) }).collect()
-}
-
-/// Scores of rows that the detector learned from, each as if it had not; `None` if it cannot do that.
-pub(super) fn left_out_scores(fitted: &Fitted, rows: &Encoded) -> Option<Vec<f64>> {
-    let detector = Some(fitted.detector()).filter(|detector| detector.leaves_out())?;
-    let (firsts, of_row) = rows.distinct();
-    let scores = detector.split_left_out(&rows.select(&firsts))?.sums();
-    Some(of_row.into_iter().map(|which| scores[which as usize]).collect())
+impl Fit<'_> {
+    /// The rows of the fit, each judged as if it had not been learned from, where the method can do that. p-values go on beyond
+    /// the bulk of the rows.
+    pub fn own(&self) -> Batch<'_> {
+        let (encoder, fitted) = (&self.model.encoder, &self.model.fitted);
+        let calibration = self.calibration.as_ref().unwrap_or(&self.model.calibration);
+        let p_values = PValues::BeyondTheBulk(calibration.tail(fitted.detector().known_tail()));
+        let table = Cow::Borrowed(&*self.table);
+        Batch::new(encoder, fitted.detector(), &self.nothing, table, Rows::own(&self.encoded), p_values)
+            .left_out()
+            .judged_by(self.halves.as_ref())
+            .with_scores(Some(&self.scores))
+    }
 }
 
 #[cfg(test)]
@@ -182,10 +203,11 @@ mod tests {
     #[test]
     fn each_row_is_judged_by_the_half_that_has_not_learned_from_it() -> Result<()> {
         let table = table(200)?;
-        let model = Model::builder().method("knn").judge_own(true).fit(&table)?;
-        let halves = model.halves.as_ref().expect("dealt");
+        let fit = Model::builder().method("knn").fit_and_judge(&table)?;
+        let (model, own) = (&fit.model, fit.own());
+        let halves = fit.halves.as_ref().expect("dealt");
         let rows = model.encoder.encode_whole(&table)?;
-        let scores = model.score_own(&table)?;
+        let scores = own.scores();
         for (row, scored) in scores.iter().enumerate() {
             let (judge, learned) = &halves.judges[halves.judge_of_row[row]];
             let alone = rows.select(&[row]).unseen_by(model.encoder.layout(), learned);
@@ -195,7 +217,7 @@ mod tests {
         }
         let n = |of: &Encoded| of.n_rows();
         assert_eq!(n(&halves.judges[0].1) + n(&halves.judges[1].1), 200, "together they have learned from all rows");
-        let explained = model.explain_own(&table, &[7, 3], 9)?;
+        let explained = own.explain(&[7, 3], 9);
         for (explanation, row) in explained.iter().zip([7, 3]) {
             let parts: f64 = explanation.reasons.iter().map(|reason| reason.part).sum();
             assert!((parts + explanation.base + explanation.rest - scores[row].score).abs() < 1e-6, "row {row}");
@@ -220,12 +242,18 @@ mod tests {
         let source = Box::new(std::io::Cursor::new(text));
         let mut reader = TableReader::from_reader("t.csv", source, &ReadOptions::default())?;
         let table = reader.next_batch(usize::MAX)?.expect("rows");
-        let model = Model::fit(&table)?;
+        let fit = Model::builder().fit_and_judge(&table)?;
+        let (model, own) = (&fit.model, fit.own());
         assert_eq!(model.schema().columns[0].kind.name(), "identifier");
         let probes: Vec<usize> = (0..1000).step_by(25).collect();
-        let (own, batch) = (model.score_own(&table)?, model.score(&table.select(&probes))?);
+        let batch = model.score(&table.select(&probes))?;
         for (row, scored) in probes.into_iter().zip(batch) {
-            assert!(scored.score < own[row].score + 1.0, "row {row}: {} and {}", scored.score, own[row].score);
+            assert!(
+                scored.score < own.scores()[row].score + 1.0,
+                "row {row}: {} and {}",
+                scored.score,
+                own.scores()[row].score
+            );
         }
         Ok(())
     }
@@ -233,7 +261,9 @@ mod tests {
     #[test]
     fn equal_rows_have_one_score() -> Result<()> {
         let table = table(100)?.select(&(0..200).map(|row| row % 100).collect::<Vec<_>>());
-        let scores = Model::builder().method("isolation-forest").judge_own(true).fit(&table)?.score_own(&table)?;
+        let fit = Model::builder().method("isolation-forest").fit_and_judge(&table)?;
+        let own = fit.own();
+        let scores = own.scores();
         assert_eq!(scores[..100], scores[100..]);
         Ok(())
     }
@@ -241,8 +271,8 @@ mod tests {
     #[test]
     fn methods_that_leave_out_rows_need_no_halves() -> Result<()> {
         let table = table(80)?;
-        assert!(Model::builder().judge_own(true).fit(&table)?.halves.is_none());
-        assert!(Model::builder().method("knn").fit(&table)?.halves.is_none());
+        assert!(Model::builder().fit_and_judge(&table)?.halves.is_none());
+        assert!(Model::builder().method("knn").fit_and_judge(&table)?.halves.is_some());
         Ok(())
     }
 }

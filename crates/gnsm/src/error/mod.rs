@@ -3,11 +3,15 @@
 //! A message says where (file, line, column), what is wrong, and what to do about it. The parts are kept
 //! apart so that a program can use them; [`std::fmt::Display`] puts them together for a person.
 
+mod advice;
+
 use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use advice::Advice;
 
 /// What every fallible function of the library returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -56,7 +60,7 @@ pub enum Error {
         /// What is wrong.
         problem: String,
         /// What to do.
-        advice: String,
+        advice: Advice,
     },
     /// The columns do not fit the model or the request.
     #[error("{problem}; {advice}")]
@@ -64,7 +68,7 @@ pub enum Error {
         /// What is wrong.
         problem: String,
         /// What to do.
-        advice: String,
+        advice: Advice,
     },
     /// A setting is out of its range.
     #[error("setting `{field}`: {problem}")]
@@ -80,7 +84,7 @@ pub enum Error {
         /// What is wrong.
         problem: String,
         /// What to do.
-        advice: String,
+        advice: Advice,
     },
     /// A model or checkpoint file is damaged, too new, or not one of ours.
     #[error("{}: {problem}; {advice}", path.display())]
@@ -90,7 +94,7 @@ pub enum Error {
         /// What is wrong.
         problem: String,
         /// What to do.
-        advice: String,
+        advice: Advice,
     },
 }
 
@@ -101,18 +105,33 @@ impl Error {
     }
 
     /// An [`Error::Data`] at `place`.
-    pub fn data(place: Place, problem: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub fn data(place: Place, problem: impl Into<String>, advice: impl Into<Advice>) -> Self {
         Self::Data { place, problem: problem.into(), advice: advice.into() }
     }
 
     /// An [`Error::Schema`].
-    pub fn schema(problem: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub fn schema(problem: impl Into<String>, advice: impl Into<Advice>) -> Self {
         Self::Schema { problem: problem.into(), advice: advice.into() }
     }
 
     /// An [`Error::Fit`].
-    pub fn fit(problem: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub fn fit(problem: impl Into<String>, advice: impl Into<Advice>) -> Self {
         Self::Fit { problem: problem.into(), advice: advice.into() }
+    }
+
+    /// The message, with the settings of its advice as `setting` names them.
+    pub fn words(&self, setting: &dyn Fn(&str, Option<&str>) -> String) -> String {
+        let told = |advice: &Advice| Advice::from(advice.words(setting));
+        match self {
+            Self::Data { place, problem, advice } => Self::data(place.clone(), problem, told(advice)).to_string(),
+            Self::Schema { problem, advice } => Self::schema(problem, told(advice)).to_string(),
+            Self::Fit { problem, advice } => Self::fit(problem, told(advice)).to_string(),
+            Self::ModelFile { path, problem, advice } => {
+                let (path, problem) = (path.clone(), problem.clone());
+                Self::ModelFile { path, problem, advice: told(advice) }.to_string()
+            }
+            Self::Io { .. } | Self::Config { .. } => self.to_string(),
+        }
     }
 
     /// An [`Error::Config`] for the setting `field`.
