@@ -1,22 +1,20 @@
 //! How much evidence is usual in rows that lack some cells.
 //!
 //! A build number tells the month, and the month tells that builds begin with `v2.9`. In the next month both are new in
-//! all rows, and the month is set aside. Now nothing tells how the builds begin, so each is more surprising than any was
-//! that the tails were learned from. So the tails are learned anew: from the rows among which neighbours are looked for,
-//! without what is set aside, each judged without itself.
+//! all rows, and the month is set aside. Now nothing tells how the builds begin, so each is more surprising than any
+//! was that the tails were learned from. So the tails are learned anew: from the rows among which neighbours are looked
+//! for, without what is set aside, each judged without itself.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Cells;
-use super::fit::tails_of;
-use super::tail::Tails;
+use super::Tails;
 
 /// Tails that are remembered, at the most.
 const MOST: usize = 8;
 
 /// What is lacking now, and the tails without it. Copies of a model share what they have learned.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Without {
+pub(in crate::cells) struct Without {
     now: Option<Arc<Tails>>,
     learned: Arc<Mutex<Vec<Learned>>>,
 }
@@ -34,15 +32,15 @@ impl Without {
         self.now.as_deref()
     }
 
-    /// The same for other cells, numbers first; `cells` does not know what is lacking.
-    pub fn choose(self, cells: &Cells, lacking: &[bool]) -> Self {
+    /// The same for other cells, numbers first; `learn` finds the tails without them.
+    pub fn choose(self, lacking: &[bool], learn: impl FnOnce() -> Tails) -> Self {
         if !lacking.contains(&true) {
             return Self { now: None, ..self };
         }
         let known = self.lock().iter().find(|learned| learned.lacking == lacking).map(|learned| learned.tails.clone());
         // Not locked meanwhile: this takes all threads, and one of them may ask the same.
         let now = known.unwrap_or_else(|| {
-            let tails = Arc::new(learn(cells, lacking));
+            let tails = Arc::new(learn());
             let mut learned = self.lock();
             if learned.len() == MOST {
                 learned.remove(0);
@@ -56,10 +54,4 @@ impl Without {
     fn lock(&self) -> MutexGuard<'_, Vec<Learned>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn learn(cells: &Cells, lacking: &[bool]) -> Tails {
-    let (mut rows, hashes, copies) = cells.references.rows();
-    lacking.iter().enumerate().filter(|(_, lacking)| **lacking).for_each(|(cell, _)| rows.take_out(cell));
-    tails_of(cells, &rows, &hashes, &copies)
 }
