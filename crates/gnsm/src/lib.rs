@@ -78,6 +78,7 @@ pub use train::{CurvePoint, Ending, FitReport, Progress, Silent, Watcher};
 
 /// The settings of the methods. Start from a default, change a field, and give it to [`ModelBuilder::settings`].
 pub mod settings {
+    pub use crate::cells::CellsSettings;
     pub use crate::density::{Criterion, MixtureConfig};
     pub use crate::detectors::{
         DagmmConfig, DeepTraining, Distance, DsvddConfig, Encoding, IsolationForestConfig, KnnConfig, Memberships,
@@ -103,6 +104,7 @@ pub mod internals {
     }
 
     open!(
+        cells,
         columns,
         decision,
         density,

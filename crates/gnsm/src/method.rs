@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cells::Cells;
+use crate::cells::{Cells, CellsSettings};
 use crate::columns::{Encoded, Layout};
 use crate::density::MixtureConfig;
 use crate::detectors::{
@@ -96,7 +96,7 @@ macro_rules! methods {
 
 methods! {
     /// A score made of cells: given the rest of the row, by themselves, and beside the nearest rows.
-    "cells": Cells(NoSettings) => Cells;
+    "cells": Cells(CellsSettings) => Cells;
     /// Gumbel Noise Score Matching.
     "gnsm": Gnsm(GnsmConfig) => Gnsm;
     /// The surprise of each cell by itself.
@@ -129,7 +129,7 @@ methods! {
 
 impl Default for Method {
     fn default() -> Self {
-        Self::Cells(NoSettings::default())
+        Self::Cells(CellsSettings::default())
     }
 }
 

@@ -1,31 +1,38 @@
 //! A score made of cells: how surprising each cell is given the rest of its row, and how it differs from similar rows.
 //!
 //! In a table of employees, `department = Finance` beside `floor = 3` and `manager = Ana` is odd where all others with
-//! that floor and manager are in Marketing. Each column is a choice among slots, bins for numbers (`bins.rs`,
-//! `column.rs`). How often values of two columns occur together (`link.rs`) is pooled into the probability of each
-//! value a cell could have, given the rest of the row (`pool.rs`), with weights that predict held-out cells best
-//! (`weights.rs`). Neighbours speak in cells too (`neighbours.rs`). Each kind of evidence counts by how few held-out
-//! cells of its column have as much (`tail.rs`). The score comes from the sum over cells and kinds, from how likely the
-//! row is as a whole (`classes.rs`), in small tables from how odd its values are wherever they stand (`walk.rs`), and from
-//! the largest cell where that one stands out (`evidence.rs`).
+//! that floor and manager are in Marketing. A row passes through in this order:
 //!
-//! The parts share the score out in proportion to how much each cell is to blame by the same probabilities; a cell that
-//! holds what was expected has none, and where all cells do, the whole score is the base.
+//!     rows ─ experts ────── evidence ─ calibrate ─ combine ─ score
+//!     slots  conditional               how much    five figures,
+//!            neighbours                is usual    one recipe
+//!            classes          └────── blame ─ reasons
+//!            walk
 //!
-//! - A missing number says nothing; its absence is a category of its group. A missing category has a probability of its
-//!   own (`absence.rs`), and says nothing about other cells.
-//! - A category that training never saw has the probability of a new one, as often as values occurred once; it says
+//! - `rows` finds the slot of each cell, once for a batch.
+//! - The experts answer one question each: how likely is each value of a cell given the rest of its row
+//!   (`conditional`); what sets the row apart from the nearest ones (`neighbours`); how likely is the row as a whole
+//!   (`classes`); how odd are its values wherever they stand (`walk`).
+//! - `experts` gathers their answers as the evidence of a row.
+//! - `calibrate` tells how few held-out cells and rows have as much evidence. It leaves odd rows out of what is usual.
+//! - `combine` makes the score of that.
+//! - `recipe` has every constant that changes a score.
+//! - `blame` shares the score out among the cells, by the same opinions.
+//!
+//! - A missing number tells nothing; its absence is a category of its group. A missing category has a probability of
+//!   its own, and tells nothing about other cells.
+//! - A category that training never saw has the probability of a new one, as often as values occurred once; it tells
 //!   nothing about other cells.
 //! - Rows that were trained on can be judged as if they had not been: every count, neighbour and tail is then without
 //!   the row itself. What all rows together have chosen, the bins and the weights, stays.
 //!
-//! The same probabilities fill blank cells, with draws or with the likeliest values (`draw.rs`).
+//! The same probabilities fill blank cells, with draws or with the likeliest values (`draw`).
 //!
 //! What is set aside in all rows (`crate::drift`) would leave the other cells with less to explain them than usual. So
-//! how much evidence is usual is then learned anew from rows that lack it too (`without.rs`).
+//! how much evidence is usual is then learned anew from rows that lack it too (`calibrate/without.rs`).
 //!
 //! The model is a function of the rows, not of their order nor of a seed: where there are too many, a hash of a row's
-//! content chooses.
+//! content chooses (`sample`).
 //!
 //! # Training rows in the model
 //!
@@ -33,68 +40,71 @@
 //! together with the schema, as with `knn`. All else that is kept are counts of single values and of pairs of values,
 //! and for each number its bins and its extremes.
 
-mod absence;
-mod balance;
-mod bins;
-mod classes;
-mod column;
-mod draw;
-mod evidence;
-mod fit;
-mod link;
-mod neighbours;
-mod pool;
-mod said;
+mod recipe;
+mod rows;
 mod sample;
-mod screen;
-mod storage;
-mod tail;
+mod conditional;
+mod neighbours;
+mod classes;
 mod walk;
-mod weights;
-mod without;
+mod experts;
+mod calibrate;
+mod combine;
+mod blame;
+mod draw;
+mod fit;
+mod storage;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use absence::Absence;
-use balance::Balance;
-use classes::Classes;
-use column::Column;
-use evidence::View;
-use neighbours::References;
-use pool::Target;
-use sample::{Limits, Membership};
-use tail::Tails;
-use walk::Walk;
-use without::Without;
+#[doc(hidden)]
+pub use combine::{Figures, Kinds};
+#[doc(hidden)]
+pub use recipe::Recipe;
 
-use crate::columns::{Encoded, Layout, hash_row};
+use calibrate::{Tails, Without};
+use combine::Evidence;
+use conditional::Column;
+use draw::Balance;
+use experts::Experts;
+use rows::{Batch, RowSlots};
+use sample::Limits;
+
+use crate::columns::{Encoded, Layout};
 use crate::density::BulkTail;
-use crate::detectors::{Blanks, Detector, Expected, Guess, NoSettings, Split};
-use crate::error::{Result, stop_point};
+use crate::detectors::{Blanks, Detector, Expected, Guess, Split};
+use crate::error::Result;
 use crate::train::Run;
 
 /// Rows that a thread takes at a time.
 const ROWS_PER_TASK: usize = 64;
 
-/// What is known of each column, of columns given each other, and of the nearest rows.
+/// There is nothing to set, but for experiments.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CellsSettings {
+    /// The constants of the score. To change one is to leave what was measured.
+    #[serde(skip_serializing_if = "Recipe::is_usual")]
+    #[doc(hidden)]
+    pub recipe: Recipe,
+}
+
+impl CellsSettings {
+    /// There is nothing to check.
+    pub fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What experts know, and how much of their evidence is usual.
 #[derive(Debug, Clone)]
 pub struct Cells {
-    layout: Layout,
+    settings: CellsSettings,
     limits: Limits,
-    /// Numbers first, then groups.
-    columns: Vec<Column>,
-    targets: Vec<Target>,
-    /// [cells]: of those that can miss their value.
-    absences: Vec<Option<Absence>>,
-    references: References,
-    classes: Classes,
-    walk: Walk,
-    /// The share of the columns that are categories.
-    categories: f64,
-    /// The share of the score that values by themselves have.
-    by_values: f64,
+    experts: Experts,
     /// How much evidence is usual in whole rows.
     tails: Tails,
     /// The same in rows that lack what is set aside.
@@ -118,108 +128,80 @@ pub struct TrainingCounts<'a> {
 
 impl Cells {
     /// Learns from all rows.
-    pub fn fit(_: &NoSettings, layout: &Layout, [training, validation]: [&Encoded; 2], _: Run<'_>) -> Result<Self> {
-        fit::fit(layout, &training.concat(validation))
+    pub fn fit(
+        settings: &CellsSettings,
+        layout: &Layout,
+        [training, validation]: [&Encoded; 2],
+        _: Run<'_>,
+    ) -> Result<Self> {
+        fit::fit(settings, layout, &training.concat(validation))
     }
 
-    /// There are no settings.
-    pub fn config(&self) -> &NoSettings {
-        &NoSettings {}
+    fn new(settings: CellsSettings, limits: Limits, experts: Experts, tails: Tails) -> Self {
+        Self { settings, limits, experts, tails, without: Without::default(), balance: OnceLock::new() }
+    }
+
+    /// The settings it was fitted with.
+    pub fn config(&self) -> &CellsSettings {
+        &self.settings
     }
 
     /// How the training rows fell in a cell: numbers first, then groups.
     pub fn training_counts(&self, cell: usize) -> TrainingCounts<'_> {
-        let Column { counts, bins, missing, n_missing, .. } = &self.columns[cell];
+        let Column { counts, bins, missing, n_missing, .. } = &self.columns()[cell];
         let knots = bins.as_ref().map_or(&[][..], |bins| &bins.knots);
         TrainingCounts { rows: counts, knots, missing: *missing, n_missing: *n_missing }
     }
 
-    /// How much evidence is usual in the rows that are judged now.
-    fn tails(&self) -> &Tails {
-        self.without.tails().unwrap_or(&self.tails)
+    fn recipe(&self) -> &Recipe {
+        &self.settings.recipe
     }
 
-    /// Where a row takes part, if it is a training row to be left out.
-    fn membership(&self, codes: &[u32], numbers: &[f32], left_out: bool) -> Membership {
-        if left_out { self.limits.membership(hash_row(codes, numbers)) } else { Membership::default() }
+    fn layout(&self) -> &Layout {
+        &self.experts.conditional.layout
     }
 
-    fn split_rows(&self, rows: &Encoded, left_out: bool) -> Split {
-        let n_cells = self.layout.n_cells();
-        let split = map_rows(
-            rows,
-            || View::for_reasons(self),
-            |view, codes, numbers| {
-                view.look(codes, numbers, self.membership(codes, numbers, left_out));
-                let mut parts = view.blame().to_vec();
-                let (score, total) = (view.score(), parts.iter().sum::<f64>());
-                if total > 0.0 {
-                    parts.iter_mut().for_each(|part| *part *= score / total);
-                    (0.0, parts)
-                } else {
-                    (score, parts)
-                }
-            },
-        );
-        let base = split.iter().map(|(base, _)| *base).collect();
-        Split { base, parts: split.into_iter().flat_map(|(_, parts)| parts).collect(), n_cells }
+    /// Numbers first, then groups.
+    fn columns(&self) -> &[Column] {
+        &self.experts.conditional.columns
     }
 
-    fn expected_in(&self, rows: &Encoded, asked: &[bool], left_out: bool) -> Expected {
-        let (n_cells, n_numbers) = (self.layout.n_cells(), self.layout.n_numbers());
-        let of_row = |view: &mut View<'_>, row: usize| {
-            stop_point();
-            let (codes, numbers) = (rows.codes(row), rows.numbers(row));
-            view.show(codes, numbers, self.membership(codes, numbers, left_out));
-            let mut ranges = vec![[0.0; 2]; n_numbers];
-            let mut probabilities = vec![0.0; self.layout.width() - n_numbers];
-            let mut seen = vec![0.0; n_cells];
-            for cell in (0..n_cells).filter(|cell| asked[row * n_cells + cell]) {
-                if cell < n_numbers {
-                    (ranges[cell], seen[cell]) = view.range(cell);
-                } else {
-                    let places = self.layout.group(cell - n_numbers);
-                    let places = places.start - n_numbers..places.end - n_numbers;
-                    seen[cell] = view.categories(cell, &mut probabilities[places]);
-                }
-            }
-            (ranges, probabilities, seen)
-        };
-        let rows = (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK);
-        let all: Vec<_> = rows.map_init(|| View::new(self), of_row).collect();
-        let mut expected = Expected { ranges: Vec::new(), probabilities: Vec::new(), seen: Vec::new() };
-        for (ranges, probabilities, seen) in all {
-            expected.ranges.extend(ranges);
-            expected.probabilities.extend(probabilities.into_iter().map(share));
-            expected.seen.extend(seen.into_iter().map(share));
-        }
-        expected
+    /// Rows to judge, each as if it had not been learned from if it is to be left out.
+    fn batch<'a>(&self, rows: &'a Encoded, left_out: bool) -> Batch<'a> {
+        if left_out { Batch::left_out(self.columns(), rows, &self.limits) } else { Batch::new(self.columns(), rows) }
     }
-}
 
-/// A probability as it is shown. Rounding may leave one a little above 1, and a column without a single value has none.
-fn share(p: f32) -> f32 {
-    if p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) }
+    /// The scores of rows whose usual evidence these tails tell.
+    fn scores(&self, tails: &Tails, rows: &Encoded) -> Vec<f64> {
+        let score = |row: RowSlots<'_>, scratch: &mut _| self.score_of(tails, row, self.experts.evidence(row, scratch));
+        self.experts.map_rows(&self.batch(rows, false), score)
+    }
+
+    /// The score of a row with this evidence.
+    fn score_of(&self, tails: &Tails, row: RowSlots<'_>, evidence: &Evidence) -> f64 {
+        let totals = tails.figures(self.recipe(), evidence, row.learned_from.calibrated);
+        combine::score(self.recipe(), self.experts.shares, &tails.nats(&totals.figures))
+    }
+
+    /// How much evidence is usual in rows that lack these cells: in those among which neighbours are looked for.
+    fn tails_without(&self, lacking: &[bool]) -> Tails {
+        let (mut rows, hashes, copies) = self.experts.neighbours.rows();
+        lacking.iter().enumerate().filter(|(_, lacking)| **lacking).for_each(|(cell, _)| rows.take_out(cell));
+        fit::tails_of(&self.settings, &self.experts, &rows, &hashes, &copies)
+    }
 }
 
 impl Detector for Cells {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
-        map_rows(
-            rows,
-            || View::new(self),
-            |view, codes, numbers| {
-                view.look(codes, numbers, Membership::default());
-                view.score()
-            },
-        )
+        self.scores(&self.tails, rows)
     }
 
     fn split(&self, rows: &Encoded) -> Split {
-        self.split_rows(rows, false)
+        blame::split(self, &self.tails, &self.batch(rows, false))
     }
 
     fn expected(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
-        Some(self.expected_in(rows, asked, false))
+        Some(blame::expected(self, &self.batch(rows, false), asked))
     }
 
     fn category_counts(&self) -> Option<Vec<u32>> {
@@ -230,7 +212,7 @@ impl Detector for Cells {
             }
             counts
         };
-        Some(self.columns[self.layout.n_numbers()..].iter().flat_map(of_group).collect())
+        Some(self.columns()[self.layout().n_numbers()..].iter().flat_map(of_group).collect())
     }
 
     fn knows_absent(&self) -> bool {
@@ -238,9 +220,8 @@ impl Detector for Cells {
     }
 
     fn used_to(&self, lacking: &[bool]) -> Option<Box<dyn Detector + '_>> {
-        let mut own = self.clone();
-        own.without = std::mem::take(&mut own.without).choose(&own, lacking);
-        Some(Box::new(own))
+        let tails = self.without.tails(lacking, || self.tails_without(lacking));
+        Some(Box::new(UsedTo { cells: self, tails }))
     }
 
     fn draw(&self, blanks: &Blanks<'_>) -> Option<Encoded> {
@@ -256,29 +237,48 @@ impl Detector for Cells {
     }
 
     fn known_tail(&self) -> Option<BulkTail> {
-        Some(BulkTail { from: evidence::TAIL_FROM, step: evidence::TAIL_STEP })
+        Some(self.recipe().tail())
     }
 
     fn split_left_out(&self, rows: &Encoded) -> Option<Split> {
-        Some(self.split_rows(rows, true))
+        Some(blame::split(self, &self.tails, &self.batch(rows, true)))
     }
 
     fn expected_left_out(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
-        Some(self.expected_in(rows, asked, true))
+        Some(blame::expected(self, &self.batch(rows, true), asked))
     }
 }
 
-/// Something for each row, in parallel, with room that a thread's rows share.
-fn map_rows<S, T: Send>(
-    rows: &Encoded,
-    room: impl Fn() -> S + Sync + Send,
-    value: impl Fn(&mut S, &[u32], &[f32]) -> T + Sync + Send,
-) -> Vec<T> {
-    let of_row = |room: &mut S, row: usize| {
-        stop_point();
-        value(room, rows.codes(row), rows.numbers(row))
-    };
-    (0..rows.n_rows()).into_par_iter().with_min_len(ROWS_PER_TASK).map_init(room, of_row).collect()
+/// The same detector, used to rows that lack some cells.
+struct UsedTo<'a> {
+    cells: &'a Cells,
+    tails: Arc<Tails>,
+}
+
+impl Detector for UsedTo<'_> {
+    fn score(&self, rows: &Encoded) -> Vec<f64> {
+        self.cells.scores(&self.tails, rows)
+    }
+
+    fn split(&self, rows: &Encoded) -> Split {
+        blame::split(self.cells, &self.tails, &self.cells.batch(rows, false))
+    }
+
+    fn expected(&self, rows: &Encoded, asked: &[bool]) -> Option<Expected> {
+        self.cells.expected(rows, asked)
+    }
+
+    fn category_counts(&self) -> Option<Vec<u32>> {
+        self.cells.category_counts()
+    }
+
+    fn knows_absent(&self) -> bool {
+        true
+    }
+
+    fn known_tail(&self) -> Option<BulkTail> {
+        self.cells.known_tail()
+    }
 }
 
 #[cfg(test)]

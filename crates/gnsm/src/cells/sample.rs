@@ -5,16 +5,13 @@
 //! looked for among fewer still. So neither the order of the rows nor a seed matters, and whether a row was learned
 //! from can be told from the row alone.
 
+use super::recipe::Recipe;
 use crate::columns::{Encoded, hash_row, mix};
 
-/// Rows that the tables are counted from, at the most.
-const MOST_COUNTED: usize = 200_000;
-/// Rows that the tails are learned from, at the most; fewer where a row has many cells.
-const MOST_CALIBRATED: usize = 20_000;
-const FEWEST_CALIBRATED: usize = 2_000;
+/// Where rows have many cells, so many of them together are held out to learn tails from, but as many rows at the
+/// least.
 const CALIBRATED_CELLS: usize = 2_000_000;
-/// Distinct rows among which neighbours are looked for, at the most.
-pub(super) const MOST_REFERENCES: usize = 8_000;
+const FEWEST_CALIBRATED: usize = 2_000;
 
 /// The largest key that takes part in each of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +54,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    pub fn new(all: &Encoded, n_cells: usize) -> Self {
+    pub fn new(recipe: &Recipe, all: &Encoded, n_cells: usize) -> Self {
         let (distinct, counts) = all.counted();
         let hashes: Vec<u64> =
             (0..distinct.n_rows()).map(|row| hash_row(distinct.codes(row), distinct.numbers(row))).collect();
@@ -67,11 +64,11 @@ impl Sample {
         };
         let every: Vec<u64> = (0..distinct.n_rows()).flat_map(keys).collect();
         let smallest: Vec<u64> = (0..distinct.n_rows()).filter_map(|row| keys(row).min()).collect();
-        let n_calibrated = (CALIBRATED_CELLS / n_cells.max(1)).clamp(FEWEST_CALIBRATED, MOST_CALIBRATED);
+        let n_calibrated = (CALIBRATED_CELLS / n_cells.max(1)).max(FEWEST_CALIBRATED).min(recipe.most_calibrated);
         let limits = Limits {
-            counted: nth_smallest(every.clone(), MOST_COUNTED),
+            counted: nth_smallest(every.clone(), recipe.most_counted),
             calibrated: nth_smallest(every, n_calibrated),
-            references: nth_smallest(smallest, MOST_REFERENCES),
+            references: nth_smallest(smallest, recipe.most_references),
         };
         let limits = Limits { references: limits.references.min(limits.counted), ..limits };
         let copies = |row: usize, limit: u64| keys(row).filter(|key| *key <= limit).count() as u32;
@@ -110,15 +107,15 @@ mod tests {
 
     #[test]
     fn the_order_of_rows_does_not_matter_and_limits_hold() {
-        let n_rows = 5_000;
+        let (n_rows, recipe) = (5_000, Recipe::default());
         let codes: Vec<u32> = (0..n_rows as u32).map(|row| row * row % 3001).collect();
         let rows = Encoded::new(n_rows, codes, vec![]);
         let backwards = rows.select(&(0..n_rows).rev().collect::<Vec<_>>());
-        let (one, other) = (Sample::new(&rows, 10_000), Sample::new(&backwards, 10_000));
+        let (one, other) = (Sample::new(&recipe, &rows, 10_000), Sample::new(&recipe, &backwards, 10_000));
         assert_eq!((&one.rows, &one.counts, one.limits), (&other.rows, &other.counts, other.limits));
         assert_eq!(one.counts.iter().sum::<u32>(), n_rows as u32);
         assert_eq!(one.calibrated.iter().map(|(_, copies)| copies).sum::<u32>(), FEWEST_CALIBRATED as u32);
-        assert!(one.references.len() <= MOST_REFERENCES);
+        assert!(one.references.len() <= recipe.most_references);
         assert_eq!((&one.calibrated, &one.references), (&other.calibrated, &other.references));
         // A row that occurs once takes part exactly if its own hash says so.
         for (row, count) in one.counts.iter().enumerate().filter(|(_, count)| **count == 1) {

@@ -62,7 +62,8 @@ impl Asked {
 }
 
 impl Screen {
-    /// Rows in lists, by their numbers [rows, numbers], and their categories [rows, `stride`] with half of what each costs.
+    /// Rows in lists, by their numbers [rows, numbers], and their categories [rows, `stride`] with half of what each
+    /// costs.
     pub fn new(
         lists: &[usize],
         [n_numbers, n_groups, stride]: [usize; 3],

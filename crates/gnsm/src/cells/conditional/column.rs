@@ -5,31 +5,29 @@
 //!
 //! P(new) = (n₁ + ½)/(n + 1), P(v) = (1 − P(new))·n(v)/n, and for bins P(b) = (n(b) + ½)/(n + K/2).
 //!
-//! With a row left out, a category that occurs once becomes new. Where categories that occur once share a place, a new
-//! one is one more of these: P(new) is then that of the place, and n₁ = 0 in the formula. Missing is not a value: a group
-//! that can miss its value counts present cells only, and how often it is missing apart. Where the only other value is
-//! "present", missing is a category like any other, and the group says nothing about other cells.
+//! With a row left out, a category that occurs once becomes new. Where categories that occur once share a slot, a new
+//! one is one more of these: P(new) is then that of the slot, and n₁ = 0 in the formula. Missing is not a value: a
+//! group that can miss its value counts present cells only, and how often it is missing apart. Where the only other
+//! value is "present", missing is a category like any other, and the group tells nothing about other cells.
 //!
-//! A key that repeats does so in two rows at least. With one of two left out no key repeats, and then it may be that none
-//! ever does. Keys that repeat now and then, at a rate with Jeffreys' prior, have no repeat in n rows with a probability
-//! of about 1/√(πn). Keys that never repeat are taken to be as likely before any row is seen. So P(repeat) = ½/n · 1/(1 +
-//! √(πn)).
+//! A key that repeats does so in two rows at least. With one of two left out no key repeats, and then it may be that
+//! none ever does. Keys that repeat now and then, at a rate with Jeffreys' prior, have no repeat in n rows with a
+//! probability of about 1/√(πn). Keys that never repeat are taken to be as likely before any row is seen. So P(repeat)
+//! = ½/n · 1/(1 + √(πn)).
 
 use super::bins::{Bins, tame};
+use crate::cells::recipe::Recipe;
+use crate::cells::rows::{NO_PART, NO_VALUE};
 use crate::columns::{ABSENT, Layout};
 
-/// The cell is missing.
-pub(super) const MISSING: u16 = u16::MAX;
-/// Nothing is asked about the cell.
-pub(super) const NOTHING: u16 = u16::MAX - 1;
 /// Rows that repeat where one key does, at the most.
 const OF_ONE_KEY: f64 = 3.0;
 /// Slots that a column may have.
-pub(super) const MOST_SLOTS: usize = 60_000;
+pub(in crate::cells) const MOST_SLOTS: usize = 60_000;
 
 /// What is known of a column by itself.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+pub(in crate::cells) struct Column {
     /// The bins of a number.
     pub bins: Option<Bins>,
     /// Rows of each bin or category; 0 for the category that means missing.
@@ -38,13 +36,13 @@ pub(super) struct Column {
     pub n_missing: u32,
     /// The category that means missing, where it is not a value.
     pub missing: Option<u32>,
-    /// Whether it says anything about other columns.
-    pub speaks: bool,
+    /// Whether it tells anything about other columns.
+    pub tells_others: bool,
     /// How many categories share each slot.
     pub members: Vec<f32>,
     /// ln of the width of each bin, or of how many categories share each slot; empty where no category shares one.
     pub ln_sizes: Vec<f32>,
-    /// The place of categories that occur once, if several share it: what is new counts as one of them.
+    /// The slot of categories that occur once, if several share it: what is new counts as one of them.
     once: Option<u32>,
     /// The slot of a key that repeats.
     repeat: Option<usize>,
@@ -58,7 +56,7 @@ pub(super) struct Column {
 
 /// The probabilities of a column's slots with one row left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct LeftOut {
+pub(in crate::cells) struct LeftOut {
     /// Where the row's cell falls now.
     pub slot: usize,
     /// The probability of the slot it was in.
@@ -71,10 +69,10 @@ pub(super) struct LeftOut {
 
 impl Column {
     /// A number's column.
-    pub fn number(bins: Option<Bins>, counts: Vec<u32>) -> Self {
-        let bins = Some(bins.unwrap_or_else(Bins::none));
+    pub fn number(recipe: &Recipe, bins: Option<Bins>, counts: Vec<u32>) -> Self {
+        let bins = Some(bins.unwrap_or_else(|| Bins::none(recipe)));
         let members = vec![1.0; counts.len()];
-        Self { bins, members, speaks: true, ..Self::bare(counts) }.with_prior()
+        Self { bins, members, tells_others: true, ..Self::bare(counts) }.with_prior()
     }
 
     /// A group's column, from the rows of each of its categories.
@@ -83,17 +81,17 @@ impl Column {
         let missing = declared.filter(|_| counts.len() > 2);
         let n_missing = missing.map_or(0, |code| std::mem::take(&mut counts[code as usize]));
         let members: Vec<f32> = layout.group(group).map(|place| layout.members(place).max(1) as f32).collect();
-        let speaks = declared.is_none() || missing.is_some();
-        let of_each = |place: &usize| (2.0..=members[*place]).contains(&(counts[*place] as f32));
-        let once = (0..counts.len()).rfind(of_each).map(|place| place as u32);
+        let tells_others = declared.is_none() || missing.is_some();
+        let is_shared = |slot: &usize| (2.0..=members[*slot]).contains(&(counts[*slot] as f32));
+        let once = (0..counts.len()).rfind(is_shared).map(|slot| slot as u32);
         let bare = Self::bare(counts);
         let n_once = if once.is_some() { 0.0 } else { bare.n_once };
         let repeat = layout.group(group).position(|place| layout.is_repeat(place));
-        Self { n_missing, missing, members, once, repeat, speaks, n_once, ..bare }.with_prior()
+        Self { n_missing, missing, members, once, repeat, tells_others, n_once, ..bare }.with_prior()
     }
 
     /// Of a group that can miss its value the choice whether it does: rows with a value, and rows without.
-    pub(super) fn presence(&self) -> Option<Self> {
+    pub(in crate::cells) fn presence(&self) -> Option<Self> {
         let counts = vec![self.n as u32, self.n_missing];
         self.missing.map(|_| Self { members: vec![1.0; 2], ..Self::bare(counts) }.with_prior())
     }
@@ -103,8 +101,8 @@ impl Column {
         let n_once = counts.iter().filter(|count| **count == 1).count() as f64;
         let (members, ln_sizes, prior) = (Vec::new(), Vec::new(), Vec::new());
         let (missing, once, repeat) = (None, None, None);
-        let (bins, n_missing, speaks) = (None, 0, true);
-        Self { bins, counts, n_missing, missing, speaks, members, ln_sizes, once, repeat, prior, n, n_once }
+        let (bins, n_missing, tells_others) = (None, 0, true);
+        Self { bins, counts, n_missing, missing, tells_others, members, ln_sizes, once, repeat, prior, n, n_once }
     }
 
     fn with_prior(mut self) -> Self {
@@ -131,7 +129,7 @@ impl Column {
     }
 
     /// Rows that were counted, those that miss their value too.
-    pub(super) fn n_rows(&self) -> f64 {
+    pub(in crate::cells) fn n_rows(&self) -> f64 {
         self.n + f64::from(self.n_missing)
     }
 
@@ -143,8 +141,8 @@ impl Column {
     /// The slot of a category.
     pub fn slot_of_code(&self, code: u32) -> u16 {
         match self.known(code) {
-            code if self.missing == Some(code) => MISSING,
-            ABSENT => NOTHING,
+            code if self.missing == Some(code) => NO_VALUE,
+            ABSENT => NO_PART,
             code if self.has(code) => code as u16,
             _ => self.n_slots() as u16,
         }
@@ -156,20 +154,25 @@ impl Column {
         self.once.filter(|_| is_new).unwrap_or(code)
     }
 
+    /// Whether [`Self::known`] changes any category.
+    pub fn takes_new_as_known(&self) -> bool {
+        self.once.is_some()
+    }
+
     fn has(&self, code: u32) -> bool {
         self.counts.get(code as usize).is_some_and(|count| *count > 0)
     }
 
     /// The slot of what is new.
     pub fn slot_of_new(&self) -> usize {
-        self.once.map_or(self.n_slots(), |place| place as usize)
+        self.once.map_or(self.n_slots(), |slot| slot as usize)
     }
 
-    /// The slot of a number; nothing is said of one that is missing, or that was never there.
+    /// The slot of a number; one that is missing, or that was never there, takes no part.
     pub fn slot_of_number(&self, x: f32) -> u16 {
         match &self.bins {
             Some(bins) if !x.is_nan() && bins.len() > 0 => bins.bin(tame(x)) as u16,
-            _ => NOTHING,
+            _ => NO_PART,
         }
     }
 
@@ -196,7 +199,7 @@ impl Column {
         let before = (1.0 - share_of_new(self.n_once, self.n)) / self.n;
         let left_slot = if count <= 1.0 { self.slot_of_new() } else { slot };
         let of_new =
-            |place: u32| share * (f64::from(self.counts[place as usize]) - f64::from(u8::from(place as usize == slot)));
+            |once: u32| share * (f64::from(self.counts[once as usize]) - f64::from(u8::from(once as usize == slot)));
         let (own, new) = (share * (count - 1.0).max(0.0), self.once.map_or(new, of_new));
         if self.repeat == Some(slot) && count <= OF_ONE_KEY && left > 0.0 {
             let own = 0.5 / left / (1.0 + (std::f64::consts::PI * left).sqrt());

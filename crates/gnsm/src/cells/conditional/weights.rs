@@ -1,4 +1,4 @@
-//! How much each column's word counts, and how much the pool does: what predicts held-out cells best.
+//! How much each link counts, and how much the pool does: what predicts held-out cells best.
 //!
 //! The weights β of a target's links maximise Σᵢ ln pool₋ᵢ(vᵢ) − Σ_d β_d² over 0 ≤ β ≤ 2, where pool₋ᵢ leaves row i
 //! out. The sum is concave, and few links have a target, so that Newton's method on the weights that are free to move,
@@ -7,14 +7,11 @@
 
 use super::column::{Column, LeftOut};
 use super::link::Link;
-use super::pool::{lifts_left_out, own_lift};
+use super::link::{lifts_left_out, own_lift};
+use crate::cells::recipe::Recipe;
 use crate::error::stop_point;
 use crate::math::linalg::whitening;
 
-/// The largest weight.
-const LARGEST: f64 = 2.0;
-/// What a squared weight costs.
-const RIDGE: f64 = 1.0;
 /// Newton steps, at the most.
 const MOST_STEPS: usize = 25;
 /// Halvings of a step, at the most.
@@ -22,12 +19,16 @@ const MOST_HALVINGS: usize = 12;
 /// Nats per row that a step has to promise.
 const SMALLEST_GAIN: f64 = 1e-7;
 
-/// Held-out cells of one target and what each link says about each of their values.
+/// Held-out cells of one target and what each link tells about each of their values.
 #[derive(Debug, Default)]
-pub(super) struct HeldOut {
+pub(in crate::cells) struct HeldOut {
     n_links: usize,
+    /// The largest weight.
+    largest: f64,
+    /// What a squared weight costs.
+    ridge: f64,
     rows: Vec<Row>,
-    /// x of each value that any link speaks of, [values of all rows, links].
+    /// x of each value that any link knows, [values of all rows, links].
     lifts: Vec<f32>,
     /// P of each of these values.
     priors: Vec<f32>,
@@ -37,16 +38,16 @@ pub(super) struct HeldOut {
 struct Row {
     /// Its values in `priors`.
     values: std::ops::Range<usize>,
-    /// The value that it has, if a link speaks of it.
+    /// The value that it has, if a link knows it.
     own: Option<usize>,
-    /// P of all values that no link speaks of.
+    /// P of all values that no link knows.
     rest: f64,
     copies: f64,
 }
 
 impl HeldOut {
-    pub fn new(n_links: usize) -> Self {
-        Self { n_links, ..Self::default() }
+    pub fn new(recipe: &Recipe, n_links: usize) -> Self {
+        Self { n_links, largest: recipe.largest_weight, ridge: recipe.ridge, ..Self::default() }
     }
 
     /// Adds a row, whose cell is in the slot `own`.
@@ -57,20 +58,17 @@ impl HeldOut {
         row: &[u16],
         own: (usize, LeftOut),
         copies: u32,
-        places: &mut Vec<Option<usize>>,
+        at_slot: &mut Vec<Option<usize>>,
     ) {
         let (slot, left_out) = own;
         let start = self.priors.len();
         let mut terms = Vec::new();
         let mut touched = Vec::new();
-        places.resize(column.prior.len(), None);
+        at_slot.resize(column.prior.len(), None);
         for (index, link) in links.iter().enumerate() {
-            let u = row[link.context] as usize;
-            if u + 1 >= link.starts.len() {
-                continue;
-            }
+            let Some(u) = link.context_slot(row) else { continue };
             let pairs = link.pairs(u);
-            lifts_left_out(&link.lifts[pairs.clone()], &left_out, &mut terms);
+            lifts_left_out(&link.ratios[pairs.clone()], &left_out, &mut terms);
             for (v, term) in link.slots[pairs].iter().map(|v| *v as usize).zip(&terms) {
                 let (term, p) = if v == slot {
                     (own_lift(link, u, slot, &left_out) as f32, left_out.own)
@@ -80,21 +78,21 @@ impl HeldOut {
                 if p <= 0.0 {
                     continue;
                 }
-                let place = *places[v].get_or_insert_with(|| {
+                let at = *at_slot[v].get_or_insert_with(|| {
                     touched.push(v);
                     self.priors.push(p as f32);
                     self.lifts.resize(self.lifts.len() + self.n_links, 0.0);
                     self.priors.len() - 1
                 });
-                self.lifts[place * self.n_links + index] = term;
+                self.lifts[at * self.n_links + index] = term;
             }
         }
-        let own = places.get(left_out.slot).copied().flatten();
-        touched.iter().for_each(|v| places[*v] = None);
+        let own = at_slot.get(left_out.slot).copied().flatten();
+        touched.iter().for_each(|v| at_slot[*v] = None);
         let values = start..self.priors.len();
-        let spoken: f64 = self.priors[values.clone()].iter().map(|p| f64::from(*p)).sum();
+        let known: f64 = self.priors[values.clone()].iter().map(|p| f64::from(*p)).sum();
         if !values.is_empty() {
-            self.rows.push(Row { values, own, rest: (1.0 - spoken).max(0.0), copies: f64::from(copies) });
+            self.rows.push(Row { values, own, rest: (1.0 - known).max(0.0), copies: f64::from(copies) });
         }
     }
 
@@ -107,7 +105,7 @@ impl HeldOut {
             stop_point();
             let (value, slope, curvature) = self.derivatives(&weights);
             let is_free =
-                |d: usize| !(weights[d] <= 0.0 && slope[d] <= 0.0 || weights[d] >= LARGEST && slope[d] >= 0.0);
+                |d: usize| !(weights[d] <= 0.0 && slope[d] <= 0.0 || weights[d] >= self.largest && slope[d] >= 0.0);
             let free: Vec<usize> = (0..n).filter(|d| is_free(*d)).collect();
             let Some(step) = newton_step(&slope, &curvature, &free, n) else { break };
             let promised: f64 = free.iter().zip(&step).map(|(d, step)| slope[*d] * step).sum();
@@ -118,7 +116,7 @@ impl HeldOut {
                 let length = 0.5f64.powi(halvings as i32);
                 let mut next = weights.clone();
                 for (d, step) in free.iter().zip(&step) {
-                    next[*d] = (next[*d] + length * step).clamp(0.0, LARGEST);
+                    next[*d] = (next[*d] + length * step).clamp(0.0, self.largest);
                 }
                 let linear: f64 = (0..n).map(|d| slope[d] * (next[d] - weights[d])).sum();
                 (self.value(&next) >= value + 1e-4 * linear).then_some(next)
@@ -134,7 +132,7 @@ impl HeldOut {
     fn value(&self, weights: &[f64]) -> f64 {
         let mut odds = Vec::new();
         let of_rows: f64 = self.rows.iter().map(|row| row.copies * self.row_value(row, weights, &mut odds).0).sum();
-        of_rows - RIDGE * weights.iter().map(|weight| weight * weight).sum::<f64>()
+        of_rows - self.ridge * weights.iter().map(|weight| weight * weight).sum::<f64>()
     }
 
     /// ln of what the row's own value is multiplied with, less ln of the sum; and that sum. Leaves each value's term of
@@ -186,9 +184,9 @@ impl HeldOut {
             }
         }
         for d in 0..n {
-            value -= RIDGE * weights[d] * weights[d];
-            slope[d] -= 2.0 * RIDGE * weights[d];
-            curvature[d * n + d] += 2.0 * RIDGE;
+            value -= self.ridge * weights[d] * weights[d];
+            slope[d] -= 2.0 * self.ridge * weights[d];
+            curvature[d * n + d] += 2.0 * self.ridge;
             for e in 0..d {
                 curvature[e * n + d] = curvature[d * n + e];
             }
@@ -208,7 +206,7 @@ fn newton_step(slope: &[f64], curvature: &[f64], free: &[usize], n: usize) -> Op
 }
 
 /// The share of the second of two likelihoods in the mixture that predicts best; each likelihood comes with its copies.
-pub(super) fn best_share(likelihoods: &[(f64, f64, f64)]) -> f64 {
+pub(in crate::cells) fn best_share(likelihoods: &[(f64, f64, f64)]) -> f64 {
     let total: f64 = likelihoods.iter().map(|(.., copies)| copies).sum();
     let mut share = 0.5;
     for _ in 0..60 {
@@ -229,15 +227,15 @@ mod tests {
     use super::*;
 
     fn held_out() -> HeldOut {
-        let mut held_out = HeldOut::new(3);
+        let mut held_out = HeldOut::new(&Recipe::default(), 3);
         let noise = |i: usize| ((i * 7919 + 13) % 101) as f32 / 101.0;
         for row in 0..40 {
             let values = 3 * row..3 * row + 3;
             held_out.priors.extend(values.clone().map(|value| 0.1 + 0.2 * noise(value)));
             held_out.lifts.extend((0..9).map(|i| 3.0 * noise(9 * row + i) * f32::from(i % 4 != 0)));
             let own = (row % 5 > 0).then_some(3 * row + row % 2);
-            let spoken: f64 = held_out.priors[values.clone()].iter().map(|p| f64::from(*p)).sum();
-            held_out.rows.push(Row { values, own, rest: 1.0 - spoken, copies: 1.0 + (row % 3) as f64 });
+            let known: f64 = held_out.priors[values.clone()].iter().map(|p| f64::from(*p)).sum();
+            held_out.rows.push(Row { values, own, rest: 1.0 - known, copies: 1.0 + (row % 3) as f64 });
         }
         held_out
     }
@@ -273,7 +271,7 @@ mod tests {
         for d in 0..3 {
             for by in [-0.01, 0.01] {
                 let mut weights = best.clone();
-                weights[d] = (weights[d] + by).clamp(0.0, LARGEST);
+                weights[d] = (weights[d] + by).clamp(0.0, held_out.largest);
                 assert!(held_out.value(&weights) <= value + 1e-4, "{best:?}, {d} by {by}");
             }
         }

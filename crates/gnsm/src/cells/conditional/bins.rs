@@ -4,18 +4,14 @@
 //! itself, a spike. Given the probabilities of the bins, a number has a density (bins are weighed by their width), a
 //! distribution function F (numbers are spread evenly between four knots of their bin) and a range that holds the
 //! middle nine tenths. A bin does not end all at once: a number near an edge is in part in the bin behind it. Else 248
-//! seconds would be odd beside 4.13 minutes where the one begins a bin and the other ends one. Beyond the smallest and the
-//! largest number seen, the surprise grows with the distance, in units of the mean excess of the outer twentieth, and later
-//! with its logarithm.
+//! seconds would be odd beside 4.13 minutes where the one begins a bin and the other ends one. Beyond the smallest and
+//! the largest number seen, the surprise grows with the distance, in units of the mean excess of the outer twentieth,
+//! and later with its logarithm.
 
-/// Bins of equal share, if no value is repeated much.
-const MOST_BINS: usize = 24;
-/// Rows that have to repeat a value before it is a spike.
-const FEWEST_REPEATS: f64 = 8.0;
+use crate::cells::recipe::Recipe;
+
 /// The share of rows outside of an expected range, on each side.
 const OUTSIDE: f64 = 0.05;
-/// Excesses beyond the seen range that count in full.
-const STRAIGHT: f64 = 3.0;
 /// A number's size at which it is cut off.
 const LARGEST: f32 = 1e6;
 /// The smallest width of a bin, in deviations.
@@ -25,7 +21,7 @@ const SHARES: [f64; 4] = [0.0, OUTSIDE, 1.0 - OUTSIDE, 1.0];
 
 /// How a number falls into bins.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Bins {
+pub(in crate::cells) struct Bins {
     /// Where the bins but the first begin, ascending.
     pub edges: Vec<f32>,
     /// Of each bin the smallest number, the 5 % and 95 % points, and the largest.
@@ -37,11 +33,13 @@ pub(super) struct Bins {
     pub excess: [f64; 2],
     /// The two smallest numbers and the two largest, ascending.
     pub ends: [f32; 4],
+    /// Excesses beyond these that count in full.
+    pub straight: f64,
 }
 
 impl Bins {
     /// Learns from distinct values, ascending, with their counts; also gives the rows of each bin. None without values.
-    pub fn learn(values: &[(f32, u32)]) -> Option<(Self, Vec<u32>)> {
+    pub fn learn(recipe: &Recipe, values: &[(f32, u32)]) -> Option<(Self, Vec<u32>)> {
         let (&(first, first_count), &(last, last_count)) = (values.first()?, values.last()?);
         let n: f64 = values.iter().map(|(_, count)| f64::from(*count)).sum();
         let mean = values.iter().map(|(x, count)| f64::from(*x) * f64::from(*count)).sum::<f64>() / n;
@@ -63,18 +61,28 @@ impl Bins {
         };
         let next = alone(last_count, values.iter().rev().nth(1), last);
         let ends = [first, alone(first_count, values.get(1), first), next, last];
-        let edges = occupied(values, &cuts(values, n));
+        let edges = occupied(values, &cuts(recipe, values, n));
         let bin_of = |x: f32| edges.partition_point(|edge| *edge <= x);
         let bins: Vec<&[(f32, u32)]> = values.chunk_by(|a, b| bin_of(a.0) == bin_of(b.0)).collect();
         let counts = bins.iter().map(|bin| bin.iter().map(|(_, count)| count).sum()).collect();
         let knots = bins.iter().map(|bin| knots(bin)).collect();
-        Some((Self { edges, knots, moments: [mean, deviation, scale, step], excess, ends }, counts))
+        Some((
+            Self { edges, knots, moments: [mean, deviation, scale, step], excess, ends, straight: recipe.straight },
+            counts,
+        ))
     }
 
     /// The bins of a number that no row has.
-    pub fn none() -> Self {
+    pub fn none(recipe: &Recipe) -> Self {
         let (edges, knots) = (Vec::new(), Vec::new());
-        Self { edges, knots, moments: [0.0, 1.0, 1.0, 1.0], excess: [1.0; 2], ends: [0.0; 4] }
+        Self {
+            edges,
+            knots,
+            moments: [0.0, 1.0, 1.0, 1.0],
+            excess: [1.0; 2],
+            ends: [0.0; 4],
+            straight: recipe.straight,
+        }
     }
 
     /// How many there are.
@@ -138,7 +146,8 @@ impl Bins {
         } else {
             return 0.0;
         };
-        if excess > STRAIGHT { STRAIGHT + STRAIGHT * (excess / STRAIGHT).ln() } else { excess }
+        let straight = self.straight;
+        if excess > straight { straight + straight * (excess / straight).ln() } else { excess }
     }
 
     /// The numbers between which nine tenths lie, given the probabilities of the bins.
@@ -182,21 +191,21 @@ impl Bins {
 }
 
 /// A number that arithmetic can rely on: not infinite, and with one zero.
-pub(super) fn tame(x: f32) -> f32 {
+pub(in crate::cells) fn tame(x: f32) -> f32 {
     x.clamp(-LARGEST, LARGEST) + 0.0
 }
 
 /// Where bins may begin.
-fn cuts(values: &[(f32, u32)], n: f64) -> Vec<f32> {
+fn cuts(recipe: &Recipe, values: &[(f32, u32)], n: f64) -> Vec<f32> {
     let between = |at: usize| {
         let (a, b) = (values[at].0, values[at + 1].0);
         let middle = f64::midpoint(f64::from(a), f64::from(b)) as f32;
         if middle > a { middle } else { b }
     };
-    if values.len() <= MOST_BINS {
+    if values.len() <= recipe.most_bins {
         return (0..values.len() - 1).map(between).collect();
     }
-    let is_spike = |count: u32| f64::from(count) >= (n / MOST_BINS as f64).max(FEWEST_REPEATS);
+    let is_spike = |count: u32| f64::from(count) >= (n / recipe.most_bins as f64).max(recipe.fewest_repeats);
     let mut cuts = Vec::new();
     for (at, _) in values.iter().enumerate().filter(|(_, (_, count))| is_spike(*count)) {
         cuts.extend((at > 0).then(|| between(at - 1)));
@@ -205,7 +214,7 @@ fn cuts(values: &[(f32, u32)], n: f64) -> Vec<f32> {
     let rest: Vec<(f32, u32)> = values.iter().copied().filter(|(_, count)| !is_spike(*count)).collect();
     if !rest.is_empty() {
         let share = rest.iter().map(|(_, count)| f64::from(*count)).sum::<f64>() / n;
-        let n_bins = ((MOST_BINS as f64 * share).round() as usize).max(2);
+        let n_bins = ((recipe.most_bins as f64 * share).round() as usize).max(2);
         let fewest = 0.5 * n * share / n_bins as f64;
         let spikes = cuts.clone();
         let rows_between = |from: f32, to: f32| {
@@ -300,7 +309,7 @@ mod tests {
     /// 1,000 numbers from 0 to 9.99, of which 500 are 5.
     fn spiked() -> (Bins, Vec<u32>) {
         let values: Vec<(f32, u32)> = (0..1000).map(|i| (i as f32 / 100.0, if i == 500 { 1000 } else { 1 })).collect();
-        Bins::learn(&values).expect("values")
+        Bins::learn(&Recipe::default(), &values).expect("values")
     }
 
     #[test]
@@ -308,7 +317,7 @@ mod tests {
         // 240 numbers in 24 bins of ten; one value that many repeat is a bin by itself.
         let mut values: Vec<(f32, u32)> = (0..240).map(|x| (x as f32, 1)).collect();
         values[125].1 = 40;
-        let (bins, _) = Bins::learn(&values).expect("values");
+        let (bins, _) = Bins::learn(&Recipe::default(), &values).expect("values");
         let edge = f64::from(bins.edges[2]);
         let width = |bin: usize| f64::from(bins.edges[bin] - bins.edges[bin - 1]);
         let narrower = width(2).min(width(3));
@@ -331,7 +340,7 @@ mod tests {
         assert!(counts.iter().filter(|count| **count != 1000).all(|count| (30..=130).contains(count)), "{counts:?}");
         assert_eq!((bins.bin(4.99) + 1, bins.bin(5.0) + 1), (bins.bin(5.0), bins.bin(5.01)));
         assert_eq!((bins.bin(-3.0), bins.bin(99.0)), (0, bins.len() - 1));
-        let few = Bins::learn(&[(1.0, 3), (2.0, 4), (9.0, 1)]).expect("values");
+        let few = Bins::learn(&Recipe::default(), &[(1.0, 3), (2.0, 4), (9.0, 1)]).expect("values");
         assert_eq!((few.0.edges, few.1), (vec![1.5, 5.5], vec![3, 4, 1]));
     }
 
@@ -360,7 +369,7 @@ mod tests {
     fn one_odd_row_does_not_stretch_a_range() {
         let mut values: Vec<(f32, u32)> = (0..300).map(|i| (i as f32 / 100.0, 1)).collect();
         values.push((20.0, 1));
-        let (bins, counts) = Bins::learn(&values).expect("values");
+        let (bins, counts) = Bins::learn(&Recipe::default(), &values).expect("values");
         let mut top = vec![0.0; bins.len()];
         top[bins.len() - 1] = 1.0;
         assert!(bins.range(&top)[1] < 3.0, "{:?}", bins.range(&top));

@@ -3,22 +3,25 @@
 //! *Dependency Networks*, JMLR, 2000).
 //!
 //! The first round goes from the columns that tell most about others to those that tell least. A cell then knows only
-//! the cells before it. Weights were chosen for cells that know the whole row, so that those who speak share the credit;
-//! where few speak, they speak louder, up to what all would have together, and each of them up to 1.
+//! the cells before it. Weights were chosen for cells that know the whole row, and add up to what all columns tell
+//! together. Where few columns are known, their weights are raised: to the same sum, but each to 1 at the most.
 //!
-//! A guess is the mean of many rounds. Conditionals were learned from whole rows, and say less the fewer cells of a row are
-//! known. Classes (`classes.rs`) know how likely a cell is by any part of a row. So they count in a guess by the share of
-//! the row that is blank.
+//! A guess is the mean of many rounds. Conditionals were learned from whole rows, and tell less the fewer cells of a
+//! row are known. Classes (`cells/classes`) know how likely a cell is by any part of a row. So they count in a guess by
+//! the share of the row that is blank.
 //!
 //! A draw in a bin is one of the training values there (`columns/ladder.rs`). So no row is copied: each cell is drawn
 //! by itself, and what it is drawn from are counts of pairs.
 
+mod balance;
+
+pub(super) use balance::Balance;
+
 use rand_chacha::ChaCha8Rng;
 
 use super::Cells;
-use super::balance::Balance;
-use super::column::{Column, NOTHING};
-use super::pool::Scratch;
+use super::conditional::{Column, Scratch};
+use super::rows::NO_PART;
 use crate::columns::{ABSENT, Encoded};
 use crate::detectors::{Blanks, Guess, choose, guess_code, guess_number};
 use crate::math::{stream, uniform_share};
@@ -26,9 +29,9 @@ use crate::math::{stream, uniform_share};
 /// The name of the random streams.
 const DRAWS: u64 = 21;
 /// Rounds after the first. More of them do not make better rows: conditionals that were learned one by one are those of
-/// no one distribution, and where columns nearly follow from each other, frequencies drift (`docs/generate.md`). What drift
-/// there is, `balance.rs` undoes.
-pub(super) const ROUNDS: usize = 3;
+/// no one distribution, and where columns nearly follow from each other, frequencies drift (`docs/generate.md`). What
+/// drift there is, `balance.rs` undoes.
+const ROUNDS: usize = 3;
 /// Rounds whose probabilities are averaged for a guess, and those before them.
 const GUESSED: usize = 12;
 const BEFORE_GUESSES: usize = 4;
@@ -61,7 +64,7 @@ impl Cells {
             chain.start(row);
             let cells = chain.blank_cells(row, &order);
             let mut sums: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
-            let within = self.classes.within(&chain.slots);
+            let within = self.experts.classes.within(&chain.slots);
             chain.round(&cells, true);
             for _ in 0..rounds(&cells, BEFORE_GUESSES) {
                 chain.round(&cells, false);
@@ -73,7 +76,7 @@ impl Cells {
                     chain.set(*cell);
                 }
             }
-            let blank = cells.len() as f64 / self.columns.len() as f64;
+            let blank = cells.len() as f64 / self.columns().len() as f64;
             for (cell, sums) in cells.iter().zip(&mut sums) {
                 chain.mix_classes(*cell, &within, blank, sums);
             }
@@ -85,22 +88,15 @@ impl Cells {
     }
 
     fn guess_cell(&self, blanks: &Blanks<'_>, cell: usize, weights: &[f64]) -> Option<Guess> {
-        match cell.checked_sub(self.layout.n_numbers()) {
-            Some(group) => guess_code(weights, &self.layout, group),
-            None => guess_number(weights, |bin| limits(&self.columns[cell], bin), &blanks.ladders[cell]),
+        match cell.checked_sub(self.layout().n_numbers()) {
+            Some(group) => guess_code(weights, self.layout(), group),
+            None => guess_number(weights, |bin| limits(&self.columns()[cell], bin), &blanks.ladders[cell]),
         }
     }
 
     /// All cells, those that tell most about others first.
-    pub(super) fn order(&self) -> Vec<usize> {
-        let mut told = vec![0.0; self.columns.len()];
-        for (cell, target) in self.targets.iter().enumerate() {
-            for link in &target.links {
-                let information = link.information();
-                told[cell] += information;
-                told[link.context] += information;
-            }
-        }
+    fn order(&self) -> Vec<usize> {
+        let told = self.experts.conditional.information();
         let mut order: Vec<usize> = (0..told.len()).collect();
         order.sort_by(|a, b| told[*b].total_cmp(&told[*a]));
         order
@@ -108,7 +104,7 @@ impl Cells {
 }
 
 /// How often cells are drawn again: never, if there is only one.
-pub(super) fn rounds(cells: &[usize], most: usize) -> usize {
+fn rounds(cells: &[usize], most: usize) -> usize {
     if cells.len() > 1 { most } else { 0 }
 }
 
@@ -120,7 +116,7 @@ fn limits(column: &Column, bin: usize) -> [f32; 2] {
 }
 
 /// A row whose blanks are being filled.
-pub(super) struct Chain<'a> {
+struct Chain<'a> {
     cells: &'a Cells,
     blanks: &'a Blanks<'a>,
     random: ChaCha8Rng,
@@ -129,9 +125,8 @@ pub(super) struct Chain<'a> {
     /// [cells].
     slots: Vec<u16>,
     scratch: Scratch,
-    presence: Scratch,
     /// Of the slots of the cell that was drawn last.
-    pub weights: Vec<f64>,
+    weights: Vec<f64>,
     /// What keeps columns as frequent as they were.
     balance: Option<&'a Balance>,
 }
@@ -144,9 +139,8 @@ impl<'a> Chain<'a> {
             random: stream(blanks.seed, DRAWS, 0, 0),
             codes: Vec::new(),
             numbers: Vec::new(),
-            slots: vec![NOTHING; cells.columns.len()],
+            slots: vec![NO_PART; cells.columns().len()],
             scratch: Scratch::default(),
-            presence: Scratch::default(),
             weights: Vec::new(),
             balance: None,
         }
@@ -167,13 +161,13 @@ impl<'a> Chain<'a> {
         self.numbers.extend_from_slice(rows.numbers(row));
         let n_numbers = self.numbers.len();
         for cell in 0..self.slots.len() {
-            if self.blanks.is_blank(row, cell, &self.cells.layout) {
+            if self.blanks.is_blank(row, cell, self.cells.layout()) {
                 match cell.checked_sub(n_numbers) {
                     Some(group) => self.codes[group] = ABSENT,
                     None => self.numbers[cell] = f32::NAN,
                 }
             }
-            let column = &self.cells.columns[cell];
+            let column = &self.cells.columns()[cell];
             self.slots[cell] = match cell.checked_sub(n_numbers) {
                 Some(group) => column.slot_of_code(self.codes[group]),
                 None => column.slot_of_number(self.numbers[cell]),
@@ -184,7 +178,7 @@ impl<'a> Chain<'a> {
     /// The blank cells of a row, in this order, but each number behind the group that tells whether it is there.
     pub fn blank_cells(&self, row: usize, order: &[usize]) -> Vec<usize> {
         let n_numbers = self.numbers.len();
-        let is_blank = |cell: usize| self.blanks.is_blank(row, cell, &self.cells.layout);
+        let is_blank = |cell: usize| self.blanks.is_blank(row, cell, self.cells.layout());
         let mut cells: Vec<usize> = Vec::new();
         for &cell in order.iter().filter(|cell| is_blank(**cell)) {
             if let Some(group) = self.blanks.presence.get(cell).filter(|_| cell < n_numbers) {
@@ -209,16 +203,14 @@ impl<'a> Chain<'a> {
 
     /// Computes the weights of what a cell could hold.
     pub fn step(&mut self, cell: usize, is_first: bool) {
-        let (column, target) = (&self.cells.columns[cell], &self.cells.targets[cell]);
-        let layout = &self.cells.layout;
+        let column = &self.cells.columns()[cell];
+        let conditional = &self.cells.experts.conditional;
+        let (probabilities, absent) = conditional.ask_in_part(&self.slots, cell, is_first, &mut self.scratch);
         self.weights.clear();
-        target.fill_louder(column, &self.slots, is_first, &mut self.scratch);
-        self.weights.extend(self.scratch.mixed[..column.n_slots()].iter().map(|p| f64::from(*p).max(0.0)));
-        if let Some(missing) = column.missing.filter(|_| cell >= layout.n_numbers()) {
-            let absence = self.cells.absences[cell].as_ref();
-            let share = absence.map_or(0.0, |absence| absence.probability(&self.slots, None, &mut self.presence));
-            self.weights.iter_mut().for_each(|weight| *weight *= 1.0 - share);
-            self.weights[missing as usize] = share;
+        self.weights.extend(probabilities.iter().map(|p| f64::from(*p).max(0.0)));
+        if let Some(missing) = column.missing {
+            self.weights.iter_mut().for_each(|weight| *weight *= 1.0 - absent);
+            self.weights[missing as usize] = absent;
         }
         self.leave_allowed(cell);
         if let Some(balance) = self.balance {
@@ -235,12 +227,12 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Mixes what the classes say of a blank cell into its weights, by the share of the row that is blank.
+    /// Mixes what the classes tell of a blank cell into its weights, by the share of the row that is blank.
     fn mix_classes(&mut self, cell: usize, within: &[f32], blank: f64, weights: &mut [f64]) {
         if within.is_empty() {
             return;
         }
-        let classes = &self.cells.classes;
+        let classes = &self.cells.experts.classes;
         self.weights.clear();
         self.weights.extend((0..weights.len()).map(|slot| classes.chance(cell, slot, within)));
         self.leave_allowed(cell);
@@ -259,7 +251,7 @@ impl<'a> Chain<'a> {
 
     /// Takes the weights of what a cell must not hold.
     fn leave_allowed(&mut self, cell: usize) {
-        let layout = &self.cells.layout;
+        let layout = self.cells.layout();
         let Some(group) = cell.checked_sub(layout.n_numbers()) else { return };
         for (code, weight) in self.weights.iter_mut().enumerate() {
             if !self.blanks.allows(layout, group, code as u32) {
@@ -271,14 +263,14 @@ impl<'a> Chain<'a> {
     /// Draws what the cell holds.
     pub fn set(&mut self, cell: usize) {
         let (share, within) = (uniform_share(&mut self.random), uniform_share(&mut self.random));
-        let column = &self.cells.columns[cell];
+        let column = &self.cells.columns()[cell];
         let chosen = choose(&self.weights, share);
         if let Some(group) = cell.checked_sub(self.numbers.len()) {
             self.codes[group] = chosen.map_or(ABSENT, |code| code as u32);
             self.slots[cell] = column.slot_of_code(self.codes[group]);
         } else {
             let group = self.blanks.presence[cell];
-            let is_there = self.cells.layout.missing(group).is_none_or(|missing| self.codes[group] != missing);
+            let is_there = self.cells.layout().missing(group).is_none_or(|missing| self.codes[group] != missing);
             let z = chosen.filter(|_| is_there).map_or(f32::NAN, |bin| {
                 let [low, high] = limits(column, bin);
                 self.blanks.ladders[cell].draw(low, high, within)

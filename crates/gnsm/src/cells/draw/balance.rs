@@ -1,21 +1,22 @@
 //! Keeps the values of each column as frequent in drawn rows as they were in those that were learned from.
 //!
-//! Cells are drawn from conditionals that were learned one by one (`draw.rs`). These are those of no one distribution: where
-//! several columns say the same thing, such as two dates and the nights between them, each of them counts, and the values
-//! that they speak for become too frequent. More rounds make it worse.
+//! Cells are drawn from conditionals that were learned one by one (`draw`). These are those of no one distribution:
+//! where several columns tell the same thing, such as two dates and the nights between them, each of them counts, and
+//! the values that they make likelier become too frequent. More rounds make it worse.
 //!
-//! So some rows are drawn to see how frequent each value becomes, and the weight of each value is multiplied with a factor,
+//! So some rows are drawn to see how frequent each value becomes, and the weight of each value is multiplied with a
+//! factor,
 //!
 //! f(v) ← f(v) · (share of v that was learned / share of v that was drawn)^r,
 //!
 //! again and again. The step r is halved when the shares become worse, and the best factors are kept. This is iterative
-//! proportional fitting (Deming and Stephan, 1940) with shares that are estimated by simulation. What pairs of values tell
-//! about each other stays.
+//! proportional fitting (Deming and Stephan, 1940) with shares that are estimated by simulation. What pairs of values
+//! tell about each other stays.
 
 use rayon::prelude::*;
 
-use super::Cells;
-use super::draw::{Chain, ROUNDS, rounds};
+use super::{Chain, ROUNDS, rounds};
+use crate::cells::Cells;
 use crate::columns::{ABSENT, Encoded};
 use crate::detectors::Blanks;
 
@@ -37,7 +38,7 @@ const LARGEST: f64 = 50.0;
 
 /// The factors.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Balance {
+pub(in crate::cells) struct Balance {
     /// [cells][slots].
     factors: Vec<Vec<f64>>,
 }
@@ -45,11 +46,11 @@ pub(super) struct Balance {
 impl Balance {
     /// Learns the factors; of `blanks`, what is the same for all rows.
     pub fn learn(cells: &Cells, blanks: &Blanks<'_>) -> Self {
-        let drawn: Vec<usize> = (0..cells.columns.len()).filter(|cell| blanks.drawn[*cell]).collect();
+        let drawn: Vec<usize> = (0..cells.columns().len()).filter(|cell| blanks.drawn[*cell]).collect();
         let work = drawn.len() * drawn.len() * TIMES * 4;
         let n_rows = (MOST_WORK / work.max(1)).clamp(FEWEST_ROWS, ROWS);
-        let mut best = Self { factors: cells.columns.iter().map(|column| vec![1.0; column.n_slots()]).collect() };
-        let wanted: Vec<Vec<f64>> = (0..cells.columns.len()).map(|cell| wanted(cells, blanks, cell)).collect();
+        let mut best = Self { factors: cells.columns().iter().map(|column| vec![1.0; column.n_slots()]).collect() };
+        let wanted: Vec<Vec<f64>> = (0..cells.columns().len()).map(|cell| wanted(cells, blanks, cell)).collect();
         let mut shares = best.shares(cells, blanks, n_rows);
         let mut off = total_off(&wanted, &shares, &drawn, n_rows);
         let mut step = STEP;
@@ -86,8 +87,8 @@ impl Balance {
     /// The shares of the slots of each cell in rows that are drawn from nothing.
     fn shares(&self, cells: &Cells, blanks: &Blanks<'_>, n_rows: usize) -> Vec<Vec<f64>> {
         let order = cells.order();
-        let (n_groups, n_numbers) = (cells.layout.n_groups(), cells.layout.n_numbers());
-        let n_cells = cells.columns.len();
+        let (n_groups, n_numbers) = (cells.layout().n_groups(), cells.layout().n_numbers());
+        let n_cells = cells.columns().len();
         let starts: Vec<usize> = (0..n_rows).step_by(PIECE).collect();
         let of_piece = |start: usize| {
             crate::error::stop_point();
@@ -97,7 +98,7 @@ impl Balance {
             let ids: Vec<u64> = (start as u64..(start + n) as u64).collect();
             let blanks = Blanks { rows: &rows, blank: &blank, ids: &ids, seed: 0, may_miss: true, ..*blanks };
             let mut chain = Chain::balanced(cells, &blanks, self);
-            let mut sums: Vec<Vec<f64>> = cells.columns.iter().map(|column| vec![0.0; column.n_slots()]).collect();
+            let mut sums: Vec<Vec<f64>> = cells.columns().iter().map(|column| vec![0.0; column.n_slots()]).collect();
             for row in 0..n {
                 chain.start(row);
                 let blank = chain.blank_cells(row, &order);
@@ -118,7 +119,7 @@ impl Balance {
             sums
         };
         let pieces: Vec<Vec<Vec<f64>>> = starts.into_par_iter().map(of_piece).collect();
-        let mut shares: Vec<Vec<f64>> = cells.columns.iter().map(|column| vec![0.0; column.n_slots()]).collect();
+        let mut shares: Vec<Vec<f64>> = cells.columns().iter().map(|column| vec![0.0; column.n_slots()]).collect();
         for piece in &pieces {
             for cell in 0..n_cells {
                 shares[cell].iter_mut().zip(&piece[cell]).for_each(|(share, sum)| *share += sum);
@@ -131,9 +132,9 @@ impl Balance {
 
 /// The shares that the slots of a cell had, of those that may be drawn.
 fn wanted(cells: &Cells, blanks: &Blanks<'_>, cell: usize) -> Vec<f64> {
-    let column = &cells.columns[cell];
+    let column = &cells.columns()[cell];
     let mut shares: Vec<f64> = column.counts.iter().map(|count| f64::from(*count)).collect();
-    if let Some(group) = cell.checked_sub(cells.layout.n_numbers()) {
+    if let Some(group) = cell.checked_sub(cells.layout().n_numbers()) {
         if let Some(missing) = column.missing {
             shares[missing as usize] = f64::from(column.n_missing);
         }
