@@ -211,8 +211,8 @@ pub fn summarise(lines: &[Line]) -> String {
     text
 }
 
-/// The README's table: for each set the AUROC of failed predictions, the mean over the seeds, the best of each column in
-/// bold. [`summarise`] has the rest.
+/// The README's table: for each set the AUROC of failed predictions, the mean over the seeds, the best of each column
+/// in bold. [`summarise`] has the rest.
 pub fn readme_table(lines: &[Line]) -> String {
     /// Per cent of a set's predictions that failed, from `gnsm mask metrics`: 425 of 1,449, and 11 of 200.
     const SETS: [(&str, f64); 2] = [("voc2012", 29.3), ("dsb2018", 5.5)];

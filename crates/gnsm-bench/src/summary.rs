@@ -70,8 +70,8 @@ pub fn summarise(lines: &[Line]) -> String {
 /// The README's table of average precision: a line for each set, with the means over the seeds of `cells`, of `gnsm`
 /// and of the best other method, and the best mean of the paper.
 ///
-/// The best mean of a set is in bold, found before rounding, ties included. A method that has not run all seeds of a set
-/// has no figure. `gnsm-norms`, which is `gnsm` with the paper's head, is none of the others.
+/// The best mean of a set is in bold, found before rounding, ties included. A method that has not run all seeds of a
+/// set has no figure. `gnsm-norms`, which is `gnsm` with the paper's head, is none of the others.
 pub fn readme_table(lines: &[Line]) -> String {
     const OWN: [&str; 3] = ["cells", "gnsm", "gnsm-norms"];
     let grid = Grid::new(lines);

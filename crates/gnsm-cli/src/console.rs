@@ -83,7 +83,7 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 /// Writes an error, in one line unless the terminal is too narrow.
 pub fn report(error: &anyhow::Error) {
-    // The library's messages hold file and cause already; those of contexts do not.
+    // The library's messages name file and cause already; added contexts do not.
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if cause.starts_with(&message) {

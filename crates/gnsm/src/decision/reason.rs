@@ -55,7 +55,8 @@ impl Reason {
     /// What is odd, and what would be usual: `= Finance (seen 0.4 % of the time in such rows), expected Marketing (91 %)`.
     pub fn words(&self) -> String {
         let mut words = format!("= {}", visible(&self.saw));
-        // Of a missing cell it is told what should stand there if something does, however often nothing does.
+        // For a missing cell, the reason says what should stand there if anything should, even if it is usually
+        // missing.
         let is_usual = self.seen_probability.zip(self.probability).is_some_and(|(seen, expected)| seen > expected);
         match (&self.note, self.seen_probability) {
             (Some(note), _) => words += &format!(", {note}"),
@@ -90,11 +91,13 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
+/// Distinct rows that are explained at a time; few, since the parts of all their cells at all levels are in memory
+/// together.
 const BLOCK: usize = 1024;
 
-/// Scores encoded rows and explains them by `most` reasons each, each distinct row once; `sources` says which row of the
-/// table each one is. Where `left_out`, the detector judges rows that it learned from as if it had not.
+/// Scores encoded rows and explains each by at most `most` reasons; each distinct row is explained once. `sources`
+/// gives the row of the table for each. With `left_out`, the detector judges rows that it learned from as if it had
+/// not.
 pub(crate) fn score_and_explain(
     encoder: &Encoder,
     detector: &dyn Detector,
