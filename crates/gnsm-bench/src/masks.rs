@@ -58,6 +58,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// Spearman's coefficient of score and Dice over all images.
+    pub fn spearman_dice(&self) -> f64 {
+        self.figures[0]
+    }
+
     /// The area under the ROC curve of finding predictions that failed.
     pub fn auroc_failed(&self) -> f64 {
         self.figures[1]

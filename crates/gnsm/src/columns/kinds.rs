@@ -442,8 +442,8 @@ fn lie_far_apart(sorted: &[f64], of_one: f64) -> bool {
         && last - first > 100.0 * of_one * kept.len() as f64
 }
 
-/// Whether some numbers lie farther outside of the middle 99 % than these are wide, such as a grade of 42 among 1 to
-/// 10. Then a number's size tells more than its rarity.
+/// Whether some numbers lie farther outside of the middle 99 % than these are wide, such as a grade of 42 where all others
+/// are 1 to 10. Then a number's size tells more than its rarity.
 fn some_lie_far_outside(counted: &Counted, format: &NumberFormat) -> bool {
     let numbers = numbers_of(counted, format);
     let n: usize = numbers.iter().map(|(_, count)| count).sum();

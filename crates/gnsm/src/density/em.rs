@@ -1,8 +1,8 @@
 //! Fits a mixture by expectation-maximisation (Dempster, Laird and Rubin, 1977).
 //!
 //! The expectation step computes rₙₖ, the share of component k in row n. Let cₙ be the count of the row and Nₖ = Σₙ cₙ
-//! rₙₖ. The maximisation step sets wₖ = Nₖ / Σₙ cₙ, μₖ = Σₙ cₙ rₙₖ xₙ / Nₖ and Σₖ = Σₙ cₙ rₙₖ (xₙ − μₖ)(xₙ − μₖ)ᵀ / Nₖ
-//! + ε I. A component that sits on repeated rows, or on a constant column, would collapse to a point of infinite
+//! rₙₖ. The maximisation step sets wₖ = Nₖ / Σₙ cₙ, μₖ = Σₙ cₙ rₙₖ xₙ / Nₖ and Σₖ = ε I + Σₙ cₙ rₙₖ (xₙ − μₖ)(xₙ − μₖ)ᵀ /
+//! Nₖ. A component that sits on repeated rows, or on a constant column, would collapse to a point of infinite
 //! density; the ε prevents that. It stops when the mean log-likelihood changes by less than the tolerance, as
 //! scikit-learn does.
 
