@@ -14,8 +14,8 @@ test:
 test-tables:
 	cargo test -p gnsm -p gnsm-cli --no-default-features
 
-# The report pages and the page of the server in headless Chromium, with the binary of `make test`; screenshots are left in
-# target/page.
+# The report pages and the page of the server in headless Chromium, with the binary of `make test`; screenshots are left
+# in target/page.
 test-page: target/venv-page
 	cargo test --workspace --no-run
 	target/venv-page/bin/python crates/gnsm-report/tests/page.py $${CARGO_TARGET_DIR:-target}/debug/gnsm target/page
@@ -29,8 +29,8 @@ target/venv-page: crates/gnsm-report/tests/requirements.txt
 fuzz:
 	GNSM_FUZZ_INPUTS=$${GNSM_FUZZ_INPUTS:-10000000} GNSM_FUZZ_TABLES=$${GNSM_FUZZ_TABLES:-1000000} cargo test --release -p gnsm-serve -p gnsm-report --lib -- --ignored fuzz
 
-# Half an hour at RATE requests a second, half of the peak on two cores, with a model replaced every second, slow clients,
-# cut connections and malformed bodies.
+# Half an hour at RATE requests a second, half of the peak on two cores, with a model replaced every second, slow
+# clients, cut connections and malformed bodies.
 RATE = 8000
 SECONDS = 1800
 soak:
@@ -67,12 +67,13 @@ package-verify:
 licences:
 	@.ci/licences
 
-# The README's commands with the binary that `make test` has built. With PROFILE=release it is installed first, which takes minutes.
+# The README's commands with the binary that `make test` has built. With PROFILE=release it is installed first, which
+# takes minutes.
 readme:
 	.ci/readme
 
-# The Python package: builds the wheel, installs it into target/venv-python, and runs its tests. PROFILE=release builds it as users
-# have it.
+# The Python package: builds the wheel, installs it into target/venv-python, and runs its tests. PROFILE=release builds
+# it as users have it.
 python:
 	.ci/python
 
@@ -97,7 +98,8 @@ picture:
 bench-tabular:
 	cargo run --release -p gnsm-cli -- bench tabular --data $${GNSM_SHARED:-../shared}/data/tabular --out target/bench-tabular
 
-# The paper's recipe in several sizes, scored on the way, and its DSVDD and DAGMM where they end within two hours: hours.
+# The paper's recipe in several sizes, scored on the way, and its DSVDD and DAGMM where they end within two hours:
+# hours.
 bench-paper:
 	cargo build --release -p gnsm-cli
 	cargo build --release -p gnsm-bench --example paper_curve

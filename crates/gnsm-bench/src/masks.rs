@@ -17,7 +17,7 @@ use gnsm::metrics::auroc;
 use gnsm::{Error, Result, Silent};
 
 use crate::raw;
-use crate::summary::{Best, in_bold, mean_and_deviation};
+use crate::summary::{in_bold, mean_and_deviation};
 
 const HEADER: &str = "dataset,method,settings,seed,spearman_dice,auroc_failed,top_dice,top_dice_low,top_dice_high,top_msd,top_msd_low,\
                       top_msd_high,top_hd95,top_hd95_low,top_hd95_high,fit_seconds,score_seconds";
@@ -216,26 +216,24 @@ pub fn summarise(lines: &[Line]) -> String {
     text
 }
 
-/// The README's table: for each set Spearman's coefficient of score and Dice and the AUROC of failed predictions, mean ± standard deviation
-/// over the seeds, the best of each column in bold. [`summarise`] has the rest.
+/// The README's table: for each set the AUROC of failed predictions, the mean over the seeds, the best of each column
+/// in bold. [`summarise`] has the rest.
 pub fn readme_table(lines: &[Line]) -> String {
     /// Per cent of a set's predictions that failed, from `gnsm mask metrics`: 425 of 1,449, and 11 of 200.
     const SETS: [(&str, f64); 2] = [("voc2012", 29.3), ("dsb2018", 5.5)];
     let methods = raw::columns(lines.iter().map(|line| (line.method.as_str(), line.settings.as_str())));
-    let column = |set: &str, of: fn(&Line) -> f64| -> Vec<Option<[f64; 2]>> {
+    let column = |set: &str| -> Vec<Option<f64>> {
         let values = |method: &raw::Column<'_>| -> Vec<f64> {
             let own = lines.iter().filter(|line| line.dataset == set && method.holds(&line.method, &line.settings));
-            own.map(of).collect()
+            own.map(Line::auroc_failed).collect()
         };
-        methods.iter().map(|method| mean_and_deviation(&values(method))).collect()
+        methods.iter().map(|method| Some(mean_and_deviation(&values(method))?[0])).collect()
     };
-    let mut head = String::from("| |");
+    let mut head = String::from("| AUROC |");
     let mut columns = Vec::new();
     for (set, failed) in SETS {
-        let _ = write!(head, " {set}: Spearman | {set}: AUROC ({failed} % failed) |");
-        // High scores should go with low Dice, so the lowest coefficient is the best one.
-        columns.push(in_bold(&column(set, Line::spearman_dice), Best::Lowest, 3));
-        columns.push(in_bold(&column(set, Line::auroc_failed), Best::Highest, 3));
+        let _ = write!(head, " {set}, {failed} % failed |");
+        columns.push(in_bold(&column(set), 3));
     }
     let mut text = format!("{head}\n|---|{}\n", "---|".repeat(columns.len()));
     for (row, method) in methods.iter().enumerate() {
@@ -272,11 +270,15 @@ mod tests {
         let text = summarise(&[line("gnsm", 0, -0.5), other]);
         assert!(text.contains("| gnsm 1a2b3c4d | -0.500 |") && text.contains("| gnsm 5e6f7a8b | -0.300 |"), "{text}");
     }
+
     #[test]
-    fn the_lowest_coefficient_is_in_bold() {
-        let of = |method: &str, seed, spearman| Line { dataset: "voc2012".into(), ..line(method, seed, spearman) };
-        let text = readme_table(&[of("gnsm", 0, -0.5), of("gnsm", 1, -0.3), of("dsvdd", 0, 0.1)]);
-        assert!(text.contains("| gnsm | **-0.400** ± 0.100 | **0.250** ± 0.000 | – | – |"), "{text}");
-        assert!(text.contains("| dsvdd | 0.100 ± 0.000 | **0.250** ± 0.000 |"), "{text}");
+    fn the_readme_has_the_best_in_bold() {
+        let of = |method: &str, seed, auroc| {
+            let mut line = Line { dataset: "voc2012".into(), ..line(method, seed, 0.0) };
+            line.figures[1] = auroc;
+            line
+        };
+        let text = readme_table(&[of("gnsm", 0, 0.75), of("gnsm", 1, 0.25), of("dsvdd", 0, 0.625)]);
+        assert!(text.contains("| gnsm | 0.500 | – |\n| dsvdd | **0.625** | – |\n"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! Clean tables into which mistakes are planted: does the first reason name the cell, and the expectation the value?
 //!
-//! One row in a hundred gets one mistake. The kinds take turns, and the cell is drawn at random among those that the kind
-//! can spoil. The table is then read like any other, and the default method learns from it as it is.
+//! One row in a hundred gets one mistake. The kinds take turns, and the cell is drawn at random among those that the
+//! kind can spoil. The table is then read like any other, and the default method learns from it as it is.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

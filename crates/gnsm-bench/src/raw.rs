@@ -1,6 +1,6 @@
-//! What benchmarks share: the sets of a folder, and `raw.csv`. That file gets a line for each run as soon as it is done.
-//! It is only ever appended to, so a benchmark that was stopped goes on where it was. A run is known by its set, its
-//! method, the hash of its settings and its seed.
+//! What benchmarks share: the sets of a folder, and `raw.csv`. That file gets a line for each run as soon as it is
+//! done. It is only ever appended to, so a benchmark that was stopped goes on where it was. A run is known by its set,
+//! its method, the hash of its settings and its seed.
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};

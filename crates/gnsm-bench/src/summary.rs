@@ -67,47 +67,39 @@ pub fn summarise(lines: &[Line]) -> String {
     text
 }
 
-/// The README's table of average precision: a line for each set, the figures of `gnsm`, of the best other method and of the paper, as mean
-/// ± standard deviation over the seeds.
+/// The README's table of average precision: a line for each set, with the means over the seeds of `cells`, of `gnsm`
+/// and of the best other method, and the best mean of the paper.
 ///
-/// The best figure of a set is in bold, found before rounding, ties included. A method that has not run all seeds of a set has no figure.
+/// The best mean of a set is in bold, found before rounding, ties included. A method that has not run all seeds of a
+/// set has no figure. `gnsm-norms`, which is `gnsm` with the paper's head, is none of the others.
 pub fn readme_table(lines: &[Line]) -> String {
     const OWN: [&str; 3] = ["cells", "gnsm", "gnsm-norms"];
     let grid = Grid::new(lines);
     let seeds = lines.iter().map(|line| line.seed as usize + 1).max().unwrap_or(0);
     let ours = |set: &str, method: &str| {
         let column = grid.columns.iter().find(|column| column.name == method)?;
-        let (mean, deviation, n) = grid.cell(set, column, |line| line.ap)?;
-        (n == seeds).then_some([mean, deviation])
+        let (mean, _, n) = grid.cell(set, column, |line| line.ap)?;
+        (n == seeds).then_some(mean)
     };
-    let theirs = |set: &str, index: usize| {
-        let (mean, deviation) = paper::average_precision(set)?[index].split_once(" ± ")?;
-        Some([mean.parse().ok()?, deviation.parse().ok()?])
-    };
+    let theirs = |set: &str, index: usize| paper::average_precision(set)?[index].split_once(" ± ")?.0.parse().ok();
     let others: Vec<&str> =
         grid.columns.iter().map(|column| &*column.name).filter(|name| !OWN.contains(name)).collect();
-    let rivals = || paper::METHODS.iter().enumerate().filter(|(_, method)| **method != "GNSM");
     let mut text = format!(
-        "| AP, % | share of anomalies | {} | best of {} others | paper: GNSM | paper: best of {} others |\n|{}\n",
-        OWN.join(" | "),
+        "| average precision | anomalies | {} | {} | best of {} others | best of the paper |\n|{}\n",
+        OWN[0],
+        OWN[1],
         others.len(),
-        rivals().count(),
-        "---|".repeat(8)
+        "---|".repeat(6)
     );
     for set in &grid.sets {
         let share = paper::rows(set).map_or("–".into(), |rows| format!("{:.1}", 100.0 * share_of_anomalies(rows)));
         let figures = [
-            ours(set, OWN[0]).map(|figure| (String::new(), figure)),
-            ours(set, OWN[1]).map(|figure| (String::new(), figure)),
-            ours(set, OWN[2]).map(|figure| (String::new(), figure)),
+            ours(set, OWN[0]).map(|mean| (String::new(), mean)),
+            ours(set, OWN[1]).map(|mean| (String::new(), mean)),
             best(others.iter().filter_map(|method| Some((*method, ours(set, method)?)))),
-            paper::METHODS
-                .iter()
-                .position(|method| *method == "GNSM")
-                .and_then(|index| Some((String::new(), theirs(set, index)?))),
-            best(rivals().filter_map(|(index, method)| Some((*method, theirs(set, index)?)))),
+            best(paper::METHODS.iter().enumerate().filter_map(|(index, method)| Some((*method, theirs(set, index)?)))),
         ];
-        let shown = in_bold(&figures.each_ref().map(|cell| cell.as_ref().map(|(_, figure)| *figure)), Best::Highest, 1);
+        let shown = in_bold(&figures.each_ref().map(|cell| cell.as_ref().map(|(_, mean)| *mean)), 1);
         let cells = figures.iter().zip(shown).map(|(cell, shown)| match cell {
             Some((name, _)) if !name.is_empty() => format!("{shown} ({name})"),
             _ => shown,
@@ -117,36 +109,23 @@ pub fn readme_table(lines: &[Line]) -> String {
     text
 }
 
-/// The highest mean with its deviation, and the methods that have it.
-fn best<'a>(methods: impl Iterator<Item = (&'a str, [f64; 2])>) -> Option<(String, [f64; 2])> {
-    let methods: Vec<(&str, [f64; 2])> = methods.collect();
-    let (_, figure) = methods.iter().copied().max_by(|a, b| a.1[0].total_cmp(&b.1[0]))?;
-    let names = methods.iter().filter(|(_, other)| other[0] >= figure[0] - TIE).map(|(name, _)| *name);
+/// The highest mean, and the methods that have it.
+fn best<'a>(methods: impl Iterator<Item = (&'a str, f64)>) -> Option<(String, f64)> {
+    let methods: Vec<(&str, f64)> = methods.collect();
+    let (_, figure) = methods.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let names = methods.iter().filter(|(_, other)| *other >= figure - TIE).map(|(name, _)| *name);
     Some((names.collect::<Vec<_>>().join(", "), figure))
 }
 
 /// Two means of the same figures may differ by how their sums were rounded.
 const TIE: f64 = 1e-9;
 
-/// Which mean of a column is the best one.
-#[derive(Clone, Copy)]
-pub(crate) enum Best {
-    Highest,
-    Lowest,
-}
-
-/// Means and deviations as text, the best mean in bold. It is found before rounding, ties included.
-pub(crate) fn in_bold(column: &[Option<[f64; 2]>], best: Best, decimals: usize) -> Vec<String> {
-    let height = |mean: f64| match best {
-        Best::Highest => mean,
-        Best::Lowest => -mean,
-    };
-    let top = column.iter().flatten().map(|[mean, _]| height(*mean)).fold(f64::NEG_INFINITY, f64::max);
-    let shown = |cell: &Option<[f64; 2]>| match cell {
-        Some([mean, deviation]) if height(*mean) >= top - TIE => {
-            format!("**{mean:.decimals$}** ± {deviation:.decimals$}")
-        }
-        Some([mean, deviation]) => format!("{mean:.decimals$} ± {deviation:.decimals$}"),
+/// Means as text, the highest in bold. It is found before rounding, ties included.
+pub(crate) fn in_bold(column: &[Option<f64>], decimals: usize) -> Vec<String> {
+    let top = column.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+    let shown = |cell: &Option<f64>| match cell {
+        Some(mean) if *mean >= top - TIE => format!("**{mean:.decimals$}**"),
+        Some(mean) => format!("{mean:.decimals$}"),
         None => "–".into(),
     };
     column.iter().map(shown).collect()
@@ -197,20 +176,20 @@ mod tests {
             line("ecod", 1, 50.0),
         ];
         let text = readme_table(&[&ours[..], &others].concat());
-        let row = "| bank | 55.9 | – | **71.0** ± 1.0 | – | 61.0 ± 1.0 (pca) | 65.6 ± 3.5 | 67.2 ± 6.9 (DSVDD) |\n";
+        let row = "| bank | 55.9 | – | **71.0** | 61.0 (pca) | 67.2 (DSVDD) |\n";
         assert!(text.contains("| best of 3 others |") && text.ends_with(row), "{text}");
     }
 
     #[test]
     fn bold_is_decided_before_rounding() {
-        let column = [Some([50.476, 0.0]), Some([50.477, 0.0]), None, Some([50.477, 0.5]), Some([9.0, 0.0])];
-        let shown = ["50.5 ± 0.0", "**50.5** ± 0.0", "–", "**50.5** ± 0.5", "9.0 ± 0.0"];
-        assert_eq!(in_bold(&column, Best::Highest, 1), shown);
+        let column = [Some(50.476), Some(50.477), None, Some(50.477), Some(9.0)];
+        let shown = ["50.5", "**50.5**", "–", "**50.5**", "9.0"];
+        assert_eq!(in_bold(&column, 1), shown);
     }
 
     #[test]
     fn a_figure_of_the_paper_can_be_the_best() {
         let text = readme_table(&[line("gnsm", 0, 67.0)]);
-        assert!(text.ends_with("| 55.9 | – | 67.0 ± 0.0 | – | – | 65.6 ± 3.5 | **67.2** ± 6.9 (DSVDD) |\n"), "{text}");
+        assert!(text.ends_with("| 55.9 | – | 67.0 | – | **67.2** (DSVDD) |\n"), "{text}");
     }
 }

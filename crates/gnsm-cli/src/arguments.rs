@@ -67,13 +67,13 @@ pub enum Command {
     Drift(DriftArguments),
     /// Show why one row has its score.
     Explain(ExplainArguments),
-    /// Write a file with the cells replaced that are near certainly wrong, and list the changes.
+    /// Replace the cells of a file that are almost certainly wrong, and list the changes.
     Repair(RepairArguments),
     /// Make new rows like those that a model learned from.
     Sample(Box<SampleArguments>),
     /// Fill the missing cells of a file.
     Impute(ImputeArguments),
-    /// Write a page with the odd rows of a file, why they are odd, and how its columns fall.
+    /// Write a page with the odd rows of a file, why they are odd, and what its columns hold.
     Report(Box<ReportArguments>),
     /// Score rows over HTTP, and show a page to try it.
     #[cfg(feature = "serve")]
@@ -104,9 +104,10 @@ pub struct DemoArguments {
 /// Arguments of `detect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-detect fits a model on FILE and judges each row of FILE as if it had not been there, where the method can do that. The oddest \
-rows are shown on standard output. With -o, a line for each row goes to a file as well, with the columns that `gnsm score` \
-writes. With --output-format and without -o, these lines go to standard output, and the oddest rows are not shown.")]
+detect learns from FILE and judges each row of FILE as if it had not been there. If a method cannot leave out single rows, \
+each half of the rows is judged by a fit on the other half. The oddest rows are shown on standard output. With -o, a line for \
+each row goes to a file as well, with the columns that `gnsm score` writes. With --output-format and without -o, these lines \
+go to standard output, and the oddest rows are not shown.")]
 pub struct DetectArguments {
     /// The table to read: a file, several, or a folder; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
@@ -171,7 +172,7 @@ pub struct ColumnsArguments {
 #[command(after_help = "\
 Training saves its state in MODEL.checkpoint as it goes. After a crash, run the same command with --resume: it continues \
 from there and ends with the same model, bit for bit. Ctrl-C, or a request to terminate, ends training early, writes the best \
-model so far and exits with code 130; with --max-seconds, where less training was asked for, with code 0.")]
+model so far and exits with code 130. With --max-seconds the code is 0, since less training was asked for.")]
 pub struct FitArguments {
     /// The table to read: a file, several, or a folder; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
@@ -203,18 +204,19 @@ pub struct FitArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The output has these columns:
-  row      the number of the row, from 0; it goes on from file to file
+  row      the number of the row, from 0; several files are numbered on
   score    higher is odder
   p_value  the share of usual rows that are at least as odd
   anomaly  1 if the row is flagged, otherwise 0
 With --explain N it also has reason_1 to reason_N, or in jsonl a list `reasons`.
 Then come the columns of --keep; the column of --id is the first of all.
 A kept column that has one of these names is called `input_` and its name.
-Before it scores, score reads FILE once to see how it differs from what was learned. It names the columns that moved.
-What would make many rows odd for the same reason is set aside, and is no part of any score: a value or a month never seen
-in more than half of the rows; and where the rows come after those learned, a column that moved with time, or that makes
-more rows odd than all columns usually do. Standard input is read once, so there nothing is set aside.
-With --fdr, the output starts only when all rows are read, because flags depend on all p-values.")]
+With --fdr, the output starts only when all rows are read, because flags depend on all p-values.
+
+FILE is read once before it is scored, to compare it with what the model learned. Columns that moved are named. What \
+would make many rows odd for the same reason is set aside, and is no part of any score: what was never seen, in more than \
+half of the rows, such as a new month; and if the rows come after those learned, a column that moved with time, or that makes \
+more rows odd than all columns usually do. Standard input can be read only once, so nothing of it is set aside.")]
 pub struct ScoreArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
@@ -222,7 +224,7 @@ pub struct ScoreArguments {
     /// The table to read: a file, several, or a folder; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
-    /// Do not compare FILE with what was learned first, and set nothing aside.
+    /// Set nothing aside: do not compare FILE with what the model learned before it is scored.
     #[arg(long)]
     pub no_drift: bool,
     /// How many rows to score at a time. Scores do not depend on it.
@@ -245,10 +247,10 @@ pub struct ScoreArguments {
 /// Arguments of `drift`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A column has moved if a share (of missing values, of new values, of numbers outside of all learned ones) has changed by more than 0.1, \
-or if the population stability index of its values is above 0.25, and if so large a change comes by chance less than once in a \
-thousand times. Dates that go on and keys that are new are named, but have not moved. `gnsm score` sets aside what is new in more than \
-half of the rows.")]
+A column has moved if its share of missing values, of new values or of numbers outside of all learned ones has changed by \
+more than 0.1, or if the population stability index of its values is above 0.25; and if chance makes so large a change less \
+than once in a thousand times. Later dates and new keys are named, but do not count as moved. `gnsm score` sets aside what is \
+new in more than half of the rows.")]
 pub struct DriftArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
@@ -273,10 +275,10 @@ pub struct ExplainArguments {
     /// The table to read: a file, several, or a folder; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
-    /// The number of the row, from 0, as `gnsm score` writes it. It goes on from file to file.
+    /// The number of the row, from 0, as `gnsm score` writes it. Several files are numbered on.
     #[arg(long, value_name = "N")]
     pub row: u64,
-    /// Stop reading at the row. What `gnsm score` sets aside because it is new in most rows is then not known, and counts.
+    /// Read FILE only up to this row. What `gnsm score` would set aside is then not known, and counts.
     #[arg(long)]
     pub no_drift: bool,
     /// Print the result as JSON.
@@ -290,9 +292,9 @@ pub struct ExplainArguments {
 /// Arguments of `repair`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A cell is changed if it is wrong and another value of its column belongs there, both together with the probability of \
---at-least. Near spellings come first: `birminghxm` becomes `birmingham`. Numbers and dates are never changed. FILE itself \
-stays as it is. If the model was fitted on FILE, each row is judged as if the model had not seen it.")]
+A cell is changed if the probability that it is wrong, and that a certain other value of its column belongs there, is at \
+least --at-least. Similar spellings are preferred: `birminghxm` becomes `birmingham`. Numbers and dates are never changed, \
+nor is FILE itself. If the model was fitted on FILE, each row is judged as if the model had not seen it.")]
 pub struct RepairArguments {
     /// A model that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
@@ -323,9 +325,9 @@ pub struct RepairArguments {
 /// Arguments of `sample`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The rows have the columns of the table that was learned from, with its formats and as many missing cells. Each cell is drawn \
-given the others; numbers are drawn among the training values. Keys are fresh ones. Columns of free text and ignored ones are \
-empty. The label is no column of a model. Methods that can make rows: cells, gnsm. The same seed gives the same rows.
+The rows have the columns of the table that was learned from, its formats and its share of missing cells. Each cell is drawn \
+given the others; numbers are drawn among the training values. Keys are new. Columns of free text and ignored ones are empty, \
+and there is no label. Methods that can make rows: cells, gnsm. The same seed gives the same rows.
 
 Example: gnsm sample claims.gnsm -n 1000 -o made.csv --given country=Germany")]
 pub struct SampleArguments {
@@ -344,8 +346,8 @@ pub struct SampleArguments {
     /// Give all rows this cell, and draw the others to go with it. May be repeated.
     #[arg(long, value_name = "COLUMN=VALUE")]
     pub given: Vec<String>,
-    /// Keep the cells of this table, row by row, and draw those that are missing and the columns that it does not have. With more
-    /// rows than it has, it starts again.
+    /// Keep the cells of this table, row by row, and draw its missing cells and missing columns. If more rows are made
+    /// than it has, they start again from its first.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub like: Option<PathBuf>,
     /// How that table is read.
@@ -357,10 +359,10 @@ pub struct SampleArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A cell that is there is never changed. A category becomes the most probable one, given the other cells of its row. A number \
-becomes the mean of what is expected, or the one value that is more likely than all others together. A date is filled if it \
-goes with another date of the row. Keys, free text and ignored columns stay as they are.
+becomes the mean of what is expected, or a single value if that is more likely than all others together. A date is filled if \
+it follows from another date of the row. Keys, free text and ignored columns stay as they are.
 
-With --draws, each row is written so many times, one after the other, with columns `row` and `draw` before the others. Methods \
+With --draws M, each row is written M times, one after the other, with the columns `row` and `draw` before the others. Methods \
 that can fill cells: cells, gnsm.")]
 pub struct ImputeArguments {
     /// A model that `gnsm fit` wrote.
@@ -372,13 +374,14 @@ pub struct ImputeArguments {
     /// The file to write: .csv, .jsonl or .parquet.
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// Fill with draws instead, so many times, for multiple imputation.
+    /// Fill with random draws instead, this many times, for multiple imputation.
     #[arg(long, value_name = "M")]
     pub draws: Option<usize>,
     /// The seed for draws.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
-    /// Add a column for each one with filled cells: the probability of what was filled in. Of a number, that of the likeliest bin.
+    /// For each column with filled cells, add one with the probability of what was filled in. For a number, it is that
+    /// of the likeliest bin.
     #[arg(long, conflicts_with = "draws")]
     pub probabilities: bool,
     /// How the file is read.
@@ -401,7 +404,7 @@ pub struct ReportArguments {
     /// Where to write the page.
     #[arg(long, short, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// Show the N oddest rows [default: all flagged rows, at least 100, at most 1000].
+    /// Show the N oddest rows [default: all flagged rows, but 100 to 1000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub top: Option<u64>,
     /// Do not compare FILE with what was learned first, and set nothing aside.
@@ -426,8 +429,8 @@ pub struct ReportArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 POST rows to /v1/models/NAME/score, where NAME is the file's name without its ending. / is a page to try it, /openapi.json \
-describes everything that can be asked. The server ends with Ctrl-C or a request to terminate, after it has answered what it \
-was asked. Without --token-file anyone who can reach the address may ask.")]
+describes all requests. Ctrl-C or a request to terminate ends the server, after it has answered the requests that it has. \
+Without --token-file, anyone who can reach the address may send requests.")]
 pub struct ServeArguments {
     /// Models that `gnsm fit` wrote.
     #[arg(value_name = "MODEL", required = true, value_hint = ValueHint::FilePath)]
@@ -462,8 +465,8 @@ pub struct ServeArguments {
     /// Bytes of the headers of a request, at the most. More get status 431.
     #[arg(long, value_name = "BYTES", default_value = "16384", help_heading = "Limits")]
     pub max_header: NonZeroUsize,
-    /// Seconds that a client may take to send a request (status 408), may wait for its answer (status 503), and may leave it
-    /// untaken.
+    /// Seconds that a client may take to send a request (status 408), may have to wait for its answer (status 503), and
+    /// may take nothing of it.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Limits")]
     pub max_seconds: f64,
     /// Requests that are worked on at a time. More get status 429.

@@ -99,7 +99,8 @@ pub fn bar(share: f64, width: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-/// A line of bars, the highest for the largest value; at most `width`, the lowest of its neighbours each.
+/// A line of bars, the highest for the largest value. If there are more than `width` values, each bar is the lowest of
+/// several neighbours.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let group = values.len().div_ceil(width.max(1)).max(1);
@@ -136,7 +137,7 @@ impl Place {
     }
 }
 
-/// Text whose lines end between words before the terminal does; as it is where there is no terminal.
+/// Wraps lines between words so that they fit the terminal. Without a terminal, the text stays as it is.
 pub fn wrapped(place: Place, text: &str) -> String {
     match place.width() {
         Some(width) => wrapped_to(width, text),

@@ -11,7 +11,7 @@ use crate::console::Console;
 /// The exit code of an interrupted command, as shells have it: 128 + SIGINT.
 pub const EXIT_CODE: u8 = 130;
 
-/// How long a command may take to put away its unfinished files.
+/// How long a command may take to remove its unfinished files.
 const GRACE: Duration = Duration::from_secs(1);
 
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
@@ -31,7 +31,7 @@ pub fn stop_training(console: Console) -> Result<()> {
     })
 }
 
-/// The first signal ends the command as soon as it looks, and in a second at the latest.
+/// The first signal ends the command at its next check, and after a second at the latest.
 pub fn stop_soon() -> Result<()> {
     handle(|_| {
         std::thread::sleep(GRACE);

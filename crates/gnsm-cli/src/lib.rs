@@ -55,7 +55,7 @@ pub fn main_with<I: IntoIterator<Item: Into<OsString> + Clone>>(arguments: I) ->
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(message) => {
-            // Help is a message too. Whoever closed the stream does not want to read it.
+            // Help counts as a message too. If the stream is closed, nobody wants to read it.
             let _ = message.print();
             return u8::try_from(message.exit_code()).unwrap_or(2);
         }

@@ -20,7 +20,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The room that the rows to learn from have; half of the machine's memory if nothing is said.
+/// The memory for the rows to learn from: what the user says, or half of the machine's.
 pub fn room(bytes: Option<u64>, rows: Option<usize>) -> Room {
     Room { bytes: bytes.or_else(|| Some(of_machine()? / 2)).unwrap_or(u64::MAX), rows }
 }
@@ -40,8 +40,8 @@ fn total_of(meminfo: &str) -> Option<u64> {
     Some(kilobytes << 10)
 }
 
-/// The files that may hold a limit, for the groups that `/proc/self/cgroup` names, of both versions of control groups. A group
-/// is bound by the limits of those that it is in.
+/// The files that may hold a limit, for the control groups (of both versions) that `/proc/self/cgroup` names. The
+/// limits of all groups above a group apply as well.
 fn limit_files(groups: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in groups.lines() {

@@ -35,7 +35,7 @@ pub fn record() {
 
 /// Runs `work`; a panic in it, on whatever thread of the pool, is an error.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
-    // Nothing that the panic left half-done is looked at again: the process ends.
+    // The process ends, so nothing that the panic left half-done is used.
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| last())
 }
 

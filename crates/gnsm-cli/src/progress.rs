@@ -117,7 +117,7 @@ impl Drop for FitWatcher {
 pub struct RowCounter(Option<ProgressBar>);
 
 impl RowCounter {
-    /// Counts on standard error, unless the scores themselves appear on the same screen.
+    /// Counts rows on standard error, unless the scores themselves appear on the same screen.
     pub fn new(console: Console, scores_on_screen: bool) -> Self {
         Self((console.is_lively() && !scores_on_screen).then(|| {
             let style = ProgressStyle::with_template("  {spinner} {human_pos} rows, {per_sec:0} a second");
@@ -146,7 +146,7 @@ pub fn kind_name(kind: &Kind) -> &'static str {
     kind.name()
 }
 
-/// Whether a column does not enter the score, but for its checks.
+/// Whether a column is no part of the score, except for its checks.
 fn is_left_out(kind: &Kind) -> bool {
     matches!(kind, Kind::Ignored | Kind::Identifier { .. } | Kind::Text { .. })
 }
@@ -184,7 +184,7 @@ pub fn relations(schema: &Schema) -> String {
     schema.relations.iter().map(line).collect()
 }
 
-/// What is said of rows that were learned from, where those are not all.
+/// The words about the rows that were learned from, if those are not all.
 pub fn chosen_text(chosen: u64, all: u64) -> String {
     format!("learned from {} of {} rows, chosen by a hash of their content", count(chosen), count(all))
 }

@@ -57,7 +57,8 @@ fn named(name: &str, preset: Option<Preset>, head: Option<HeadName>) -> Result<M
     Ok(method)
 }
 
-/// A method with the settings of a preset. What the paper does not tune by data set has the same settings for all.
+/// A method with the settings of a preset. Methods that the paper does not tune have the same settings for all data
+/// sets.
 pub(crate) fn with_preset(method: Method, preset: Preset) -> Method {
     let set = match preset {
         Preset::Fast => return method,
@@ -120,7 +121,7 @@ pub(crate) fn without_limits(mut settings: Value) -> Value {
     settings
 }
 
-/// Settings as JSON. By way of text: a 32-bit 0.001 as a 64-bit number is 0.0010000000474974513.
+/// Settings as JSON. They go through text, since a 32-bit 0.001 would become the 64-bit number 0.0010000000474974513.
 pub(crate) fn readable(settings: &impl Serialize) -> Result<Value> {
     Ok(serde_json::from_str(&serde_json::to_string(settings)?)?)
 }
@@ -164,8 +165,8 @@ fn with_changes(method: &Method, changes: Value) -> Result<Method> {
     Ok(serde_json::from_value(whole)?)
 }
 
-/// Refuses a value of another type than the setting has: where all settings are read at once, nothing would name it. What can be
-/// nothing or without a limit may have either type.
+/// Refuses a value of another type than the setting has. Reading all settings at once would not name the wrong one. A
+/// setting that can be `none` or "no limit" takes both types.
 fn check_type(setting: &Value, change: &Value, path: &str) -> Result<()> {
     let must = match (setting, change) {
         (_, Value::Null) => return Ok(()),
@@ -189,7 +190,7 @@ fn merge(settings: &mut Value, changes: Value, path: &str) -> Result<()> {
         return Ok(());
     };
     let Value::Object(known) = settings else { bail!("setting `{path}` is one value, not a table") };
-    // A table with a kind has the keys of its kind: another kind starts afresh.
+    // A table with a `kind` has the keys of that kind, so another kind replaces the whole table.
     if changes.get("kind").is_some_and(|kind| known.get("kind") != Some(kind)) {
         *settings = Value::Object(changes.clone());
         return Ok(());

@@ -12,7 +12,7 @@ pub type Alternatives = Vec<(String, f64, bool)>;
 
 /// Other values that are shown, at the most.
 const MOST: usize = 3;
-/// The probability of the range that a method expects which can also tell how likely a number is.
+/// The probability of the range that a method expects, if the method can tell how likely a number is.
 const RANGE: f64 = 0.9;
 
 /// For each row and reason: what was seen and what is likelier, with probabilities, where the method can tell.

@@ -1,4 +1,4 @@
-//! Draws: what a chart holds, and the paths of its shapes. Paths are made of numbers only.
+//! Charts: what they hold, and the paths of their shapes, which are made of numbers only.
 
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ pub struct Histogram {
     pub here: String,
     /// The outline of training.
     pub training: Option<String>,
-    /// What stands below the left end, the middle and the right end.
+    /// The labels below the left end, the middle and the right end.
     pub labels: [String; 3],
     /// The chart in words.
     pub words: String,

@@ -1,4 +1,4 @@
-//! Walks over the rows of a file once and keeps what the page shows, in room that does not grow with the file.
+//! Walks over the rows of a file once and keeps what the page shows, in memory that does not grow with the file.
 
 use gnsm::{
     Batch, Calibration, ColumnReport, DriftCounter, DriftReport, Explanation, Flags, Judge, Result, Rule, Scored, Table,
@@ -85,8 +85,8 @@ impl<'m> Collector<'m> {
         self
     }
 
-    /// Shows how the file differs from what was learned as `report` has it, which was made of all rows before; `None` does not
-    /// compare. Without this, the rows are compared as they come.
+    /// Shows how the file differs from what was learned by a `report` that was made of all rows before; `None` leaves
+    /// the comparison out. Without this call, rows are compared as they come.
     pub fn compared(mut self, report: Option<DriftReport>) -> Self {
         (self.drift, self.compared) = (None, report);
         self
@@ -190,7 +190,7 @@ impl<'m> Collector<'m> {
     }
 }
 
-/// The lowest score of which something holds that holds of all higher ones, to within rounding.
+/// The lowest score from which on `holds` is true for all higher scores, to within rounding.
 fn lowest(holds: impl Fn(f64) -> bool, calibration: &Calibration, highest: f64) -> Option<f64> {
     let (mut low, mut high) = (calibration.quantile(0.0), highest.max(calibration.quantile(1.0)).next_up());
     if !low.is_finite() || !high.is_finite() || !holds(high) {
@@ -209,7 +209,7 @@ fn order(score: f64) -> f64 {
 }
 
 fn cells(batch: &Table, columns: &[String], row: usize) -> Vec<Option<String>> {
-    // The columns of a batch mostly stand where those of the first one did.
+    // The columns of a batch are mostly in the same places as those of the first batch.
     let column = |(at, name): (usize, &String)| {
         let same = batch.columns.get(at).filter(|column| column.name == *name);
         same.or_else(|| batch.column(name))

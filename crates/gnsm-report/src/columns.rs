@@ -9,7 +9,7 @@ use crate::collect::OddRow;
 use crate::page::Report;
 use crate::words::{count, percent, shown};
 
-/// A value: its part of all scores, how often it is odd, what it is and what was expected.
+/// A value: its share of all scores, how often it is odd, the value itself, and what was expected.
 type Seen<'a> = (f64, u64, &'a str, Option<&'a str>);
 
 /// The share of a score from which on a cell counts as odd.
@@ -75,11 +75,11 @@ pub struct OddValue {
 pub struct TogetherLine {
     /// The column.
     pub name: String,
-    /// For each column the rows in which both are odd, and a step of the colour scale from 0 to 5.
+    /// For each other column: in how many rows both are odd, and the step of the colour scale, from 0 to 5.
     pub cells: Vec<(u64, u8)>,
 }
 
-/// All columns that are scored, the heaviest first, and how many are left without a chart.
+/// All columns that are scored, those with the largest share of the scores first, and how many have no chart.
 pub fn summaries(report: &Report<'_>) -> (Vec<ColumnSummary>, usize) {
     let rows = report.counted();
     let mut parts: HashMap<&str, (f64, u64)> = HashMap::new();
@@ -146,7 +146,7 @@ pub fn summaries(report: &Report<'_>) -> (Vec<ColumnSummary>, usize) {
     (columns.into_iter().take(MOST_CHARTED).map(summary).collect(), left)
 }
 
-/// Which of the columns that are most often odd are odd in the same rows.
+/// Of the columns that are odd most often: which are odd in the same rows.
 pub fn together(rows: &[OddRow], summaries: &[ColumnSummary], names: &[String]) -> Vec<TogetherLine> {
     let mut columns: Vec<&ColumnSummary> = summaries.iter().filter(|column| column.odd > 0).collect();
     columns.sort_by_key(|column| std::cmp::Reverse(column.odd));

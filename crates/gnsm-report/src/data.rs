@@ -1,4 +1,5 @@
-//! What the script of the page reads: the odd rows, with the usual rows nearest to them, in a room that is bounded.
+//! What the script of the page reads: the odd rows, each with the usual row that is most like it, within a limit of
+//! bytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +15,7 @@ use crate::words::cut;
 
 /// Bytes that the rows may take. With charts and script, a page is then smaller than 3 MB.
 const ROOM: usize = 2_200_000;
-/// Characters of a cell and reasons of a row: the first that leave enough room.
+/// How many characters of a cell and reasons of a row are shown: the first pair with which all rows fit.
 const SIZES: [RowSize; 5] = [
     RowSize { cell: CELL, reasons: 12 },
     RowSize { cell: CELL, reasons: 6 },
@@ -24,7 +25,7 @@ const SIZES: [RowSize; 5] = [
 ];
 /// Characters of a value inside a reason.
 const SAW: usize = 120;
-/// The least share of a score that a reason needs, but for the first ones.
+/// The share of the score that a reason needs to be shown. The first ones are always shown.
 const SHARE: f64 = 0.002;
 const FIRST: usize = 3;
 /// The least length of a text that is named by its place.
@@ -116,7 +117,8 @@ enum SharedText {
     Place(usize),
 }
 
-/// The data block of a report: all rows if they fit, with shorter cells and fewer reasons if they have to.
+/// The data block of a report. If the rows do not fit, cells are cut shorter and reasons left out; if that is not
+/// enough, rows are.
 pub fn block_of(report: &Report<'_>) -> DataBlock {
     let alternatives = alternatives(report);
     let build = |rows: usize, size: RowSize| block(&data(report, &alternatives, rows, size));

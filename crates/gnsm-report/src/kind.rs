@@ -1,4 +1,4 @@
-//! What kind of reason a reason is, for a filter.
+//! The kinds of reasons, by which the page can filter rows.
 
 use gnsm::{ColumnSchema, Kind, Reason};
 use serde::Serialize;

@@ -22,10 +22,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `collect` walks over the rows once and keeps the oddest, `tally` counts how the cells of every column fall, `columns`
-//! sums up what is odd in each column, `kind` says what kind of reason a reason is, `chart` draws, `data` is what the
-//! script reads, `alternatives` says what else could stand in a cell, `page` puts everything into the template. `masks` is
-//! the page on masks. `frame` is what all pages share.
+//! `collect` walks over the rows once and keeps the oddest, `tally` counts the values of every column, `columns` sums
+//! up what is odd in each column, `kind` sorts reasons into kinds, `chart` draws, `data` is what the script reads,
+//! `alternatives` says what else could stand in a cell, and `page` puts everything into the template. `masks` is the
+//! page on masks. `frame` is what all pages share.
 
 mod alternatives;
 mod chart;

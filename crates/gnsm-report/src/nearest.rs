@@ -4,7 +4,7 @@ use gnsm::internals::columns::Encoded;
 
 /// Usual rows that are kept, at the most.
 const MOST: usize = 2000;
-/// Deviations from which on two numbers are as different as two categories.
+/// Two numbers that are this many deviations apart count as different as two categories.
 const FAR: f32 = 3.0;
 
 /// A row that is not odd.
@@ -18,7 +18,7 @@ pub struct UsualRow {
     numbers: Vec<f32>,
 }
 
-/// Rows at equal steps of the file. The step grows with the file, so their number does not.
+/// Rows at equal steps of the file. The step grows with the file, so that their number does not.
 #[derive(Debug)]
 pub struct UsualRows {
     rows: Vec<UsualRow>,
@@ -32,7 +32,7 @@ impl UsualRows {
         Self { rows: Vec::new(), step: 1, passed: 0 }
     }
 
-    /// Passes a usual row of a batch; `cells` makes its texts if it is kept.
+    /// Offers a usual row of a batch. If it is kept, `cells` makes its texts.
     pub fn pass(&mut self, row: u64, batch: &Encoded, at: usize, cells: impl FnOnce() -> Vec<Option<String>>) {
         if self.passed.is_multiple_of(self.step) {
             let (codes, numbers) = (batch.codes(at).to_vec(), batch.numbers(at).to_vec());

@@ -20,7 +20,7 @@ use crate::words::{count, last_name, percent, plural, shown};
 pub(crate) const SCRIPT: &str = include_str!("../templates/table.js");
 /// Columns that are listed as left out.
 const MOST_LEFT_OUT: usize = 200;
-/// Columns that are listed as moved, and characters of what is said of them.
+/// How many columns are listed as moved, and how many characters the words about each may have.
 const MOST_MOVED: usize = 50;
 const MOST_NOTE: usize = 300;
 /// The height of the chart of scores.
@@ -120,12 +120,13 @@ impl Report<'_> {
         self.odd.len()
     }
 
-    /// How its rows differ from those that the model learned from; `None` where that was not asked, or they are the same.
+    /// How its rows differ from those that the model learned from; `None` where that was not asked, or they are the
+    /// same.
     pub fn drift(&self) -> Option<&DriftReport> {
         self.drift.as_ref()
     }
 
-    /// The rows that the sums by column are about: those of the page that are flagged, or all where none is.
+    /// The rows that are summed up by column: the flagged rows of the page, or all of them if none is flagged.
     pub(crate) fn counted(&self) -> &[OddRow] {
         let flagged = self.odd.iter().take_while(|row| self.flags(row)).count();
         if flagged > 0 { &self.odd[..flagged] } else { &self.odd }
@@ -292,7 +293,7 @@ impl Report<'_> {
     fn score_chart(&self) -> ScoreChart {
         let bins = &self.scores;
         let n_bins = bins.rows.len() - 1;
-        // On a logarithmic scale the few odd rows can be seen beside the many usual ones.
+        // The scale is logarithmic, so that few odd rows can be seen beside many usual ones.
         let log = |rows: f64| (1.0 + rows).ln();
         let here: Vec<f64> = bins.rows[..n_bins].iter().map(|rows| log(*rows as f64)).collect();
         let calibration = self.model.calibration();

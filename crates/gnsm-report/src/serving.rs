@@ -11,7 +11,8 @@ struct Page<'a> {
     frame: &'a Frame,
 }
 
-/// The page, and its content security policy. A report that it opens runs the report's own script under the same policy.
+/// The page, and its content security policy. A report that it opens runs the report's own script under the same
+/// policy.
 pub fn serving_page() -> (String, String) {
     let more = "connect-src 'self'; frame-src blob:; ";
     let frame = Frame::new(include_str!("../templates/serving.js"), more).and_script(page::SCRIPT);

@@ -1,4 +1,4 @@
-//! Counts how the cells of every column fall, in bounded room, and what training knew of that.
+//! Counts the values of every column, in memory that does not grow with the rows, beside those of training.
 
 use gnsm::internals::columns::{Aspect, DatePart, Encoded, Encoder, Feature, UNSEEN};
 use gnsm::internals::decision::short;
@@ -39,7 +39,7 @@ impl Counts {
 
     /// How the rows fell that were learned from.
     fn of_training(model: &Model, feature: &Feature) -> Self {
-        // This method knows numbers in finer bins than every model does.
+        // This method has finer bins of numbers than the model itself.
         let Fitted::Cells(cells) = model.fitted() else { return Self::of_reference(model, feature) };
         let layout = model.encoder().layout();
         let mut counts = Self::new(layout.group(feature.group).len(), feature.number.is_some());
@@ -74,7 +74,7 @@ impl Counts {
         counts
     }
 
-    /// Spreads the rows of a bin evenly between its knots, below which 0, 5, 95 and 100 % of them lie.
+    /// Spreads the rows of a bin evenly between its knots: 0, 5, 95 and 100 % of them lie below these.
     fn spread(&mut self, knots: [f32; 4], rows: f64) {
         const PIECES: usize = 20;
         for piece in 0..PIECES {
@@ -136,7 +136,7 @@ impl Tally {
         (new / rows, missing / rows)
     }
 
-    /// The charts of a column. `is_own` tells that the rows are those the model learned from.
+    /// The charts of a column. `is_own` says that the rows are those that the model learned from.
     pub fn charts(&self, model: &Model, column: usize, is_own: bool) -> Vec<Chart> {
         let encoder = model.encoder();
         let of_column = encoder.features().iter().filter(|feature| feature.column == column);

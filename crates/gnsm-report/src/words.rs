@@ -43,8 +43,8 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// A text for the page: not longer than `most` characters, and with characters that show nothing, or turn the direction of
-/// writing, as `U+202E`.
+/// A text for the page: not longer than `most` characters, and with characters that show nothing, or turn the direction
+/// of writing, as `U+202E`.
 pub fn shown(text: &str, most: usize) -> String {
     let hidden = |c: char| {
         c.is_control()

@@ -1,4 +1,5 @@
-//! What all requests share, and what they all do: find the model, take in the body, and let the threads of the library work.
+//! What all requests share, and what they all do: find the model, take in the body, and let the threads of the library
+//! work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,11 +21,12 @@ use crate::metrics::Metrics;
 use crate::models::{Models, Served};
 use crate::problem::Problem;
 
-/// Bytes of a body with a few rows at the most. They are judged in less time than another thread takes to wake up.
+/// Bodies of at most this many bytes hold a few rows, which are judged in less time than another thread takes to wake
+/// up.
 const SMALL: usize = 4096;
 
 thread_local! {
-    /// A pool that is this thread alone: what runs on it never waits for other threads, which may be at work for long.
+    /// A pool of this thread alone. What runs on it never waits for other threads, which may be busy for long.
     static ALONE: Option<rayon::ThreadPool> =
         rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok();
 }
@@ -112,7 +114,7 @@ impl App {
         }
     }
 
-    /// Takes in a body. It gets room as it arrives, so that one that is announced and never sent takes none.
+    /// Takes in a body. Memory is reserved as it arrives, so a body that is announced and never sent takes none.
     async fn collect(&self, mut body: HttpBody) -> Result<(Bytes, OwnedSemaphorePermit), Problem> {
         let full =
             || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too much is being sent at a time; ask again later");
@@ -141,7 +143,7 @@ impl App {
         Arc::clone(&self.permits).try_acquire_owned().map_err(full)
     }
 
-    /// Runs `work` on this thread, for a body of so few rows that to hand it over would take longer.
+    /// Runs `work` on this thread, for a body of so few rows that handing it over would take longer.
     pub fn compute_here(&self, work: impl FnOnce() -> Result<Response, Problem>) -> Result<Response, Problem> {
         let _permit = self.permit()?;
         ALONE.with(|_| catch_unwind(AssertUnwindSafe(work))).unwrap_or_else(|_| Err(defect()))
@@ -157,7 +159,7 @@ impl App {
         self.threads.spawn(move || {
             // Nobody waits for the answer any more if the client has gone.
             if !send.is_closed() {
-                // No input is known to panic. Should one, its sender alone is to know.
+                // No input is known to cause a panic. Should one do so, only its sender gets an error.
                 let _ = send.send(catch_unwind(AssertUnwindSafe(work)));
             }
             drop(permit);

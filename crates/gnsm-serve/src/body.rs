@@ -11,14 +11,14 @@ use crate::csv;
 use crate::media::{Media, compressed};
 use crate::problem::Problem;
 
-/// What stands for the body in messages, where a file's name would.
+/// The body's name in messages that would name a file.
 pub const NAME: &str = "body";
 /// Columns of a body, at the most: more are no columns.
 pub const MOST_COLUMNS: usize = 1 << 16;
-/// Cells beyond which columns are dropped that the model has no use for. A column that is in one row of many is missing in all
-/// others, and takes room there.
+/// With more cells than this, columns that the model does not use are dropped. A column that one row of many has is
+/// missing in all others, and takes memory there too.
 const MOST_CELLS: usize = 1 << 23;
-/// Rows of JSON that are read at a time, so that such columns never take much.
+/// Rows of JSON that are read at a time, so that such columns never take much memory.
 const JSON_ROWS: usize = 512;
 
 /// What the model and the limits say about a body.
@@ -105,7 +105,7 @@ impl Body {
         Self::of_objects(&text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>(), bytes, wanted)
     }
 
-    /// Reads objects, which are pieces of `whole`. If not all can be read, those are sought by halves that cannot.
+    /// Reads objects, which are pieces of `whole`. If some cannot be read, they are found by halving.
     fn of_objects(objects: &[&str], whole: &[u8], wanted: Wanted<'_>) -> Result<Self, Problem> {
         check_rows(objects.len(), wanted.most)?;
         if objects.is_empty() {
@@ -183,7 +183,7 @@ fn read_objects(objects: &[&str], wanted: Wanted<'_>) -> Result<Table, Unread> {
         if !object.trim_start().starts_with('{') {
             return Err(Unread::NoObject);
         }
-        // Outside of strings a line break is a blank, and inside there is none.
+        // Outside of strings a line break counts as a blank, and strings hold none.
         if object.contains(['\n', '\r']) {
             text += &object.replace(['\n', '\r'], " ");
         } else {
@@ -202,7 +202,7 @@ fn read_objects(objects: &[&str], wanted: Wanted<'_>) -> Result<Table, Unread> {
     }
 }
 
-/// All rows of an input, one more than there may be at the most.
+/// All rows of an input, or one more than are allowed.
 pub fn read_all(
     input: Box<dyn Read + Send>,
     format: Format,
@@ -269,7 +269,7 @@ fn check_rows(rows: usize, most: usize) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, problem))
 }
 
-/// The library's readers unpack what is compressed, to any size.
+/// The library's readers would unpack compressed bodies of any size, so these are refused.
 fn refuse_compressed(bytes: &[u8]) -> Result<(), Problem> {
     let is_compressed = matches!(
         bytes,

@@ -9,8 +9,8 @@ use gnsm::{Dialect, Error, Format, ReadOptions, Table, TableReader};
 use crate::body::{Body, MOST_COLUMNS, NAME, Wanted, count_lines, problem_of, read_all, too_wide};
 use crate::problem::Problem;
 
-/// What looking for more bad lines may cost in bytes that are looked at. A quote that is never closed costs all that follows it,
-/// and any other bad line about one block of the reader.
+/// How many bytes may be looked at to find more bad lines. A quote that is never closed costs all bytes after it, and
+/// any other bad line about one block of the reader.
 const BUDGET: usize = 1 << 30;
 const BLOCK: usize = 1 << 20;
 
@@ -46,7 +46,7 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// `None` if there is no header, without which nothing can be read, or lines do not end with a byte.
+    /// `None` if there is no header, without which nothing can be read, or if no single byte ends a line.
     fn new(bytes: &'a Bytes, wanted: Wanted<'a>) -> Option<Self> {
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes.contains(&0) {
             return None;
@@ -86,8 +86,8 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The line from which on nothing can be read, and the rows before it. Where the error is about a quote that was opened
-    /// earlier, that is the line.
+    /// The line from which on nothing can be read, and the rows before it. Where the error is about a quote that was
+    /// opened earlier, that is the line.
     fn before(&self, error: &Error) -> Result<(u64, Option<Table>), Problem> {
         let refused = || Problem::bad(error.to_string());
         let mut line = line_of(error).filter(|line| *line >= self.line).ok_or_else(refused)?;
@@ -102,8 +102,8 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Passes over the record that begins on a bad line, or over the line alone if a quote in it is closed nowhere, or in another
-    /// row: then the error is in a later line.
+    /// Skips the record that begins on a bad line. If a quote in it is never closed, or only in another row, it skips
+    /// just the line.
     fn pass(&mut self, line: u64, error: &Error) -> Result<(), Problem> {
         let from = self.start_of(line);
         let end = record_end(self.bytes, from, self.dialect.delimiter).filter(|_| line_of(error) == Some(line));

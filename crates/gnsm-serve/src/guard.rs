@@ -17,7 +17,8 @@ use crate::lent::{Lent, throw_away};
 use crate::log::log;
 use crate::problem::Problem;
 
-/// What a browser is told with every answer: to take it for what it says, to show it nowhere else, to keep nothing.
+/// Headers of every answer, for browsers: they must not guess the type, show the answer within another page, or keep
+/// it.
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -25,13 +26,13 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// How often the largest body fits into what is taken in of one that is refused.
+/// Of a body that is refused, so many times the size of the largest allowed body is taken in.
 const PATIENCE: usize = 4;
 
 /// What anyone may ask.
 const OPEN: [&str; 4] = ["/", "/health", "/ready", "/openapi.json"];
 
-/// Lets a request through, or says why not; counts it, and tells the browser what to do with the answer.
+/// Lets a request through or says why not, counts it, and adds the headers for browsers.
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let path = request.uri().path().to_owned();
@@ -39,7 +40,7 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let origin = request.headers().get(header::ORIGIN).cloned();
     let allowed = origin.filter(|origin| app.origins.iter().any(|known| known.as_bytes() == origin.as_bytes()));
-    // A client that asks before it sends a body waits for the answer.
+    // A client that asks first (`Expect: 100-continue`) waits with its body for the answer.
     let waits = request.headers().contains_key(header::EXPECT) || request.body().is_end_stream();
     let (request, back) = if waits { (request, None) } else { lend(request) };
     let mut response = let_through(&app, request, next, allowed.is_some()).await;
@@ -73,7 +74,7 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
     response
 }
 
-/// Answers a request of someone who may ask. `allowed` is whether it is of a page that may.
+/// Answers a request, if its sender may ask. `allowed` says whether it comes from a page of an allowed origin.
 async fn let_through(app: &App, request: Request, next: Next, allowed: bool) -> Response {
     let headers = request.headers();
     let stranger = headers.get(header::ORIGIN).is_some_and(|origin| !is_own(origin, headers));
@@ -126,8 +127,8 @@ fn without_port(host: &str) -> &str {
 }
 
 impl App {
-    /// Whether a request asks for this server by a name that it has. A page elsewhere can give its own name this machine's
-    /// address, and would then be of the same origin. Who has the token may use any name.
+    /// Whether a request calls this server by one of its names. A page elsewhere can make its own name stand for this
+    /// machine's address, and browsers would then take it for the same origin. With the token, any name will do.
     fn knows_host(&self, headers: &HeaderMap) -> bool {
         let Some(host) = headers.get(header::HOST).filter(|_| self.is_local && self.token.is_none()) else {
             return true;

@@ -13,7 +13,7 @@ pub struct Question {
     pub rule: Rule,
     /// How many reasons a row gets at the most.
     pub reasons: usize,
-    /// Whether what is new in most rows is set aside, as `gnsm score` does with a file.
+    /// Whether columns are set aside in which something is new in most rows, as `gnsm score` does with a file.
     pub set_aside: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A body that comes back when a request is refused before it was read. Who is still sending it would find the connection
-//! closed, and never read the refusal. So the rest is taken in and thrown away.
+//! Keeps hold of a body, in case its request is refused before it was read. A client that is still sending would find
+//! the connection closed, and never read the refusal. So the rest is taken in and thrown away.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -7,10 +7,11 @@
 //! # Ok::<(), gnsm_serve::Error>(())
 //! ```
 //!
-//! A request goes through `guard` (who may ask, how it is counted and logged), to a function of `routes` or `about`. The body is
-//! taken in by `app` and read by `body` and `csv`. The threads of the library judge its rows (`judge`), and the answer (`scores`,
-//! `repairs`, `drifts`) is written in the kind that was asked for (`media`, `sheet`). `models` holds the models and replaces them
-//! when their files change; `recent` and `metrics` count. `server` accepts connections and ends them in good order.
+//! A request goes through `guard` (who may ask, how it is counted and logged), to a function of `routes` or `about`.
+//! The body is taken in by `app` and read by `body` and `csv`. The threads of the library judge its rows (`judge`), and
+//! the answer (`scores`, `repairs`, `drifts`) is written in the kind that was asked for (`media`, `sheet`). `models`
+//! holds the models and replaces them when their files change; `recent` and `metrics` count. `server` accepts
+//! connections and ends them in good order.
 
 mod about;
 mod app;
@@ -77,7 +78,7 @@ impl Settings {
     }
 }
 
-/// What a client may ask for. Beyond a limit, it gets the status code that stands with it.
+/// What a client may ask for. Beyond a limit, it gets the status code that is given for it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Limits {
@@ -89,8 +90,8 @@ pub struct Limits {
     pub rows: usize,
     /// Bytes of all headers: 431. At least 8 kB.
     pub header: usize,
-    /// How long a client may take to send its headers or its body (408), how long it may wait for an answer (503), and how long
-    /// it may take none of it.
+    /// How long a client may take to send its headers or its body (408), how long it may have to wait for an answer
+    /// (503), and how long it may take nothing of it.
     pub time: Duration,
     /// Requests that are worked on at a time: 429.
     pub concurrency: usize,

@@ -61,7 +61,8 @@ impl Media {
         Self::of(text).ok_or_else(problem)
     }
 
-    /// The kind of answer that a request asks for: the first that it accepts and that there is; JSON if it does not say.
+    /// The kind of answer that a request asks for: the first that it accepts and that there is; JSON if it does not
+    /// say.
     pub fn of_answer(headers: &HeaderMap) -> Result<Self, Problem> {
         let texts: Vec<&str> = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
         if texts.is_empty() {

@@ -16,7 +16,7 @@ use crate::recent::Recent;
 /// What tells that a file was replaced.
 type Stamp = (Option<SystemTime>, u64, u64);
 
-/// A model, and what the last rows were like that it was asked about.
+/// A model, and counts of the last rows that it was asked about.
 #[derive(Debug)]
 pub struct Served {
     /// The model.
@@ -49,7 +49,7 @@ impl Models {
         let mut models = BTreeMap::new();
         for path in paths {
             let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            // The stamp comes first: a file that is replaced meanwhile is then loaded again.
+            // The time stamp is taken first. So if the file is replaced meanwhile, it is loaded again.
             let stamp = Mutex::new(stamp(path));
             let slot = Slot { path: path.clone(), served: RwLock::new(Served::load(path)?), stamp };
             metrics.load(&name);
@@ -74,7 +74,7 @@ impl Models {
         self.0.iter().map(|(name, slot)| (name.as_str(), slot.served()))
     }
 
-    /// Loads the models again whose files were replaced. One that cannot be loaded is told, and the old one stays.
+    /// Loads models again whose files were replaced. If one cannot be loaded, that is logged, and the old one stays.
     pub fn refresh(&self, metrics: &Metrics) {
         for (name, slot) in &self.0 {
             let now = stamp(&slot.path);

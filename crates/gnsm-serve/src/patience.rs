@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream on which writing fails when the other side has taken nothing for some time.
+/// A stream. Writing to it fails if the other side has taken nothing for some time.
 #[derive(Debug)]
 pub struct Patience {
     stream: TcpStream,

@@ -1,7 +1,7 @@
 //! What the last rows were like, for the metrics: how many were flagged, and how they differ from those learned from.
 //!
-//! Rows are counted in two halves. When the newer half is full it becomes the older one, and a new one begins. So there are
-//! always the last 10,000 to 20,000 rows, or all if there were fewer, in memory that does not grow.
+//! Rows are counted in two halves. When the newer half is full it becomes the older one, and a new one begins. So there
+//! are always the last 10,000 to 20,000 rows, or all if there were fewer, in memory that does not grow.
 
 use std::sync::{Mutex, PoisonError};
 

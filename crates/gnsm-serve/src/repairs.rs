@@ -11,7 +11,8 @@ use crate::judge::check;
 use crate::problem::Problem;
 use crate::sheet::{Answer, Cells, Sheet, write_lines};
 
-/// The share of listed cells that may be right; as with `gnsm repair`, how sure a change is decides afterwards.
+/// The share of listed cells that may be right. As with `gnsm repair`, it is decided afterwards which of them are sure
+/// enough to be changed.
 const RATE: f64 = 0.5;
 
 /// Cells to replace, the surest first.

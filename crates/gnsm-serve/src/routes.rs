@@ -69,8 +69,8 @@ pub struct Wishes {
     fdr: Option<f64>,
     /// Flag rows with a score of at least this.
     threshold: Option<f64>,
-    /// Whether what is new in more than half of at least 20 rows is set aside, as `gnsm score` does with a file; true where
-    /// nothing is said.
+    /// Whether what is new in more than half of at least 20 rows is set aside, as `gnsm score` does with a file; true
+    /// where nothing is said.
     drift: Option<bool>,
 }
 

@@ -18,7 +18,7 @@ pub struct Scores<'a> {
     flagged: u64,
     /// How many rows could not be read.
     bad: u64,
-    /// Columns of which something is new in most rows. It is no part of the scores.
+    /// The columns that are set aside, because something in them is new in most rows. They are no part of the scores.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     set_aside: &'a [String],
     /// What is said of each row, in the order of the request.
@@ -28,7 +28,7 @@ pub struct Scores<'a> {
     n_reasons: usize,
 }
 
-/// What is said of a row. One that could not be read has an error and nothing else.
+/// The answer about a row. One that could not be read has an error and nothing else.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Said<'a> {
     /// Its number in the request, from 0.

@@ -24,7 +24,7 @@ use crate::{Error, Settings};
 
 /// How often the files of models are looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long requests in flight may take once the server is to end.
+/// How long open requests may still take when the server ends.
 const GRACE: Duration = Duration::from_secs(30);
 /// The smallest buffer for headers that hyper takes.
 const SMALLEST_HEADER: usize = 8192;
@@ -105,7 +105,7 @@ impl Server {
         let graceful = GracefulShutdown::new();
         tokio::pin!(end);
         loop {
-            // One connection more than there may be waits here, and all others in the operating system's queue.
+            // If there are too many connections, one waits here, and all others in the operating system's queue.
             let next = async {
                 let accepted = listener.accept().await;
                 (Arc::clone(&connections).acquire_owned().await, accepted)

@@ -26,9 +26,9 @@ pub enum BenchCommand {
     Tabular(BenchTabularArguments),
     /// Test methods on a segmenter's masks: do high scores go with low quality?
     Masks(mask::arguments::BenchMasksArguments),
-    /// Test the default on ordinary tables with planted oddities: how many are found and named?
+    /// Test `cells` on ordinary tables with planted oddities: how many are found and named?
     Planted(BenchPlantedArguments),
-    /// Test the default on dirty tables whose truth is known: are wrong cells found, named and repaired?
+    /// Test `cells` on dirty tables whose truth is known: are wrong cells found, named and repaired?
     Cells(BenchCellsArguments),
 }
 
@@ -56,7 +56,7 @@ pub struct BenchCellsArguments {
 /// Arguments of `bench planted`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each table is written to OUT/tables, with its clean version and the truth beside it. Then the default method looks for the \
+Each table is written to OUT/tables, with its clean version and the truth beside it. Then `cells` looks for the \
 oddities. In a table with k oddities, one is found if its row is among the k oddest rows. It is named if the first reason is \
 about its column. Each result is added to OUT/raw.csv as soon as it is measured. A run that was stopped goes on when the same \
 command is given again. OUT/summary.md has the tables.")]

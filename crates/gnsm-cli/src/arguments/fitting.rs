@@ -37,8 +37,9 @@ pub struct MethodArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory")]
 pub struct MemoryArguments {
-    /// Take about so much memory at the most, such as 500M or 2G [default: half of the machine's]. Where a table needs more,
-    /// some of its rows are learned from, chosen by a hash of their content; what its columns are is learned from all.
+    /// Take at most about this much memory, such as 500M or 2G [default: half of the machine's]. Of a table that needs
+    /// more, some rows are learned from, chosen by a hash of their content. What its columns are is decided by all
+    /// rows.
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     pub max_memory: Option<u64>,
     /// Learn from at most N rows, chosen in the same way.

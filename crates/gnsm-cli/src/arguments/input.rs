@@ -89,14 +89,14 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// What the columns are; what is left open is found in the file.
+/// What the columns are. What the user does not say is decided from the file.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Columns")]
 pub struct ColumnArguments {
     /// The column that marks known anomalies. Neither this column nor the rows it marks are learned from.
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
-    /// The value of the label column that means anomaly [default: 1, which `true` is too].
+    /// The value of the label column that means anomaly [default: 1; `true` counts as 1].
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub anomaly: Option<String>,
     /// Leave these columns out, separated by commas.
@@ -117,7 +117,7 @@ pub struct ColumnArguments {
     /// Take these columns for dates that begin with the month.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub month_first: Vec<String>,
-    /// Take these columns for identifiers. They are not scored, but repeats and odd shapes are.
+    /// Take these columns for identifiers. Only repeats and odd shapes are scored.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub identifier: Vec<String>,
     /// Take these columns for free text. Only its length is scored.

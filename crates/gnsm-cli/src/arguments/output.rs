@@ -22,15 +22,15 @@ pub struct OutputArguments {
     /// Add the N strongest reasons to every row. Takes about three times as long.
     #[arg(long, value_name = "N")]
     pub explain: Option<usize>,
-    /// Pass these columns of FILE through to the output, separated by commas; `all` is the whole row. In xlsx, their odd cells
-    /// are coloured.
+    /// Pass these columns of FILE through to the output, separated by commas; `all` is the whole row. In xlsx, their
+    /// odd cells are coloured.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub keep: Vec<String>,
-    /// The column that names the rows: it becomes the first of the output.
+    /// The column that names the rows. It becomes the first column of the output.
     #[arg(long, value_name = "COLUMN")]
     pub id: Option<String>,
-    /// Write a line for each cell that is likely wrong, instead of one for each row: what was seen and expected. At most a
-    /// share --fdr of the cells are expected to be right [default: 0.1]. The whole FILE is held in memory.
+    /// Write a line for each cell that is likely wrong, with what was seen and expected, instead of one for each row.
+    /// At most a share --fdr of these cells is expected to be right [default: 0.1]. The whole FILE is held in memory.
     #[arg(long)]
     pub cells: bool,
 }
@@ -54,11 +54,12 @@ impl OutputArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Flags on rows")]
 pub struct RuleArguments {
-    /// Flag rows with a p-value of at most C. On average, a share C of the usual rows is then flagged [default of score: 0.01].
+    /// Flag rows with a p-value of at most C. On average, a share C of the usual rows is then flagged [default of
+    /// score: 0.01].
     #[arg(long, value_name = "C", group = "rule")]
     pub contamination: Option<f64>,
-    /// Flag as many rows as possible while at most a share Q of them are expected to be false alarms [default of
-    /// detect: 0.1].
+    /// Flag as many rows as possible, so that at most a share Q of the flagged rows is expected to be false alarms
+    /// [default of detect: 0.1].
     #[arg(long, value_name = "Q", group = "rule")]
     pub fdr: Option<f64>,
     /// Flag rows with a score of at least T.

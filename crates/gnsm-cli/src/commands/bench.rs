@@ -129,7 +129,8 @@ fn planted(arguments: &BenchPlantedArguments, console: Console) -> Result<Outcom
     Ok(Outcome::Done)
 }
 
-/// Says by which hash the runs of each method are known: a summary has it where a folder holds runs with several settings.
+/// Says by which hash the runs of each method are known: a summary has it where a folder holds runs with several
+/// settings.
 fn note_settings(methods: &[(&String, String)], console: Console) {
     let settings: Vec<String> = methods.iter().map(|(name, settings)| format!("{name} {settings}")).collect();
     console.note(format_args!("settings: {}", settings.join(", ")));

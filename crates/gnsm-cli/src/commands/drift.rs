@@ -15,7 +15,7 @@ use crate::interrupt;
 
 /// Rows read at a time.
 const BATCH: usize = 8192;
-/// Rows of the first batch, on which columns are compared with the model's; as many as when scoring.
+/// Rows of the first batch, whose columns are compared with the model's; the same number as when scoring.
 const CHECKED_ROWS: usize = 1024;
 /// Columns that are named when scoring, at the most.
 const NAMED_COLUMNS: usize = 20;

@@ -104,7 +104,7 @@ pub fn refuse_overwriting_inputs(
     refuse_same_file(output, &read)
 }
 
-/// Says so if a time limit has nothing to limit, or there is nothing to continue.
+/// Says that --max-seconds and --resume have no effect, because the method has no training.
 pub fn note_no_training(console: Console, method: &str, max_seconds: Option<f64>, resume: bool) {
     if max_seconds.is_some() {
         console.note(format_args!("--max-seconds limits training, and `{method}` has none"));
@@ -140,7 +140,7 @@ pub fn note_training(console: Console, curve: &[CurvePoint], ending: Ending) {
     ));
 }
 
-/// Removes the state of a training that is over; says how one that was interrupted goes on.
+/// Removes the saved state of a training that is over. If it was interrupted, says how to continue it.
 pub fn settle_checkpoint(console: Console, checkpoint: Option<&Path>, ending: Ending) -> Result<()> {
     let Some(path) = checkpoint.filter(|path| path.exists()) else { return Ok(()) };
     if ending == Ending::Interrupted {

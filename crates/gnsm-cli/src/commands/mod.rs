@@ -56,7 +56,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What `--fail-on-anomaly` and `--fail-if-more-than` make of the number of flagged rows.
+    /// The outcome of a command, from the number of flagged rows and `--fail-on-anomaly` or `--fail-if-more-than`.
     fn of_flagged(flagged: u64, rows: u64, rule: &RuleArguments, console: Console) -> Self {
         if let Some(share) = rule.fail_if_more_than
             && flagged as f64 > share * rows as f64
@@ -68,7 +68,8 @@ impl Outcome {
         if rule.fail_on_anomaly && flagged > 0 { Self::AnomalyFound } else { Self::Done }
     }
 
-    /// What an end of training makes of it. Who limits the time has asked for less than a whole training.
+    /// The outcome of a command, from how training ended. With a time limit, less than a whole training is what was
+    /// asked for.
     fn of_training(ending: Option<Ending>, max_seconds: Option<f64>) -> Self {
         if ending == Some(Ending::Interrupted) && max_seconds.is_none() { Self::Interrupted } else { Self::Done }
     }
@@ -139,7 +140,7 @@ fn shown(paths: &[PathBuf]) -> String {
     }
 }
 
-/// Tells what was noticed while a table was read: an encoding, a sheet, and which rows are of which file.
+/// Says what was noticed while a table was read: its encoding, its sheet, and which rows are from which file.
 fn note_reading(console: Console, reader: &TableReader) {
     for note in reader.notes() {
         console.note(plain(&note));
@@ -189,7 +190,7 @@ fn note_columns(console: Console, model: &Model, file: &str, report: &ColumnRepo
 
 /// How a file's columns differ from the model's, a sentence each.
 pub fn column_notes(model: &Model, report: &ColumnReport) -> Vec<String> {
-    // A label column is where it was in training: not used, and no news.
+    // The label column of training is not used here either, so nothing is said about it.
     let extra: Vec<String> =
         report.extra.iter().filter(|name| Some(*name) != model.report().label.as_ref()).cloned().collect();
     let mut notes = Vec::new();
@@ -212,7 +213,7 @@ fn warn_of_small_contamination(console: Console, calibration: &Calibration, rule
     }
 }
 
-/// What is wrong with a rule that no row can meet, or no mask: `unit` says which.
+/// What is wrong with a rule that no row (or mask: `unit` says which) can meet.
 pub fn contamination_warning(calibration: &Calibration, rule: Rule, unit: &str) -> Option<String> {
     let smallest = calibration.smallest_p();
     match rule {
@@ -244,7 +245,7 @@ fn note_empty_discovery(console: Console, flags: &Flags) {
     }
 }
 
-/// Finds the columns to pass through in the first rows of a file, and tells what is not as it was asked for.
+/// Finds the columns to pass through in the first rows of a file, and says what could not be done as asked.
 fn keep_columns(writer: &mut ScoreWriter, table: &Table, arguments: &OutputArguments, console: Console) -> Result<()> {
     let kept = Kept::find(table, &arguments.keep, arguments.id.as_deref(), &writer.own_names())?;
     for (name, title) in kept.renamed() {

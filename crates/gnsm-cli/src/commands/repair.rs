@@ -90,7 +90,7 @@ pub fn changes(model: &Model, table: &Table, at_least: f64) -> gnsm::Result<Vec<
     Ok(cells.iter().filter_map(|cell| change(cell, table, at_least)).collect())
 }
 
-/// What is done about a cell, if it is sure enough: that it is wrong, and what belongs there.
+/// The change of a cell, if it is sure enough that the cell is wrong and what belongs there.
 fn change(cell: &OddCell, table: &Table, at_least: f64) -> Option<Change> {
     let (to, probability) = cell.change(at_least)?;
     let (to, column) = (to.to_owned(), cell.reason.column.clone());

@@ -89,7 +89,8 @@ fn given(arguments: &SampleArguments, model: &Model, console: Console) -> Result
     Ok(Some(like))
 }
 
-/// Says which columns of a table hold what the model never saw: such cells are kept, but they tell nothing.
+/// Says which columns of a table hold values that the model never saw. Such cells are kept, but they tell nothing about
+/// others.
 fn note_strangers(model: &Model, like: &Table, console: Console) {
     for column in &like.columns {
         if model.schema().columns.iter().all(|known| known.name != column.name) {

@@ -50,7 +50,7 @@ pub struct Kept {
     pub columns: Vec<KeptColumn>,
     /// Whether the first of them names the rows, and stands before everything else.
     pub has_id: bool,
-    /// Columns that were asked for with all others and have no cells that could be written.
+    /// Columns that `--keep all` asked for, but whose cells cannot be written.
     pub refused: Vec<String>,
     /// Whether all columns were asked for.
     pub is_all: bool,
@@ -152,7 +152,7 @@ impl Value {
         }
     }
 
-    /// The cell as JSON has it. Numbers that JSON does not know are text.
+    /// The cell as JSON. Numbers that JSON cannot hold, such as NaN, are texts.
     pub fn json(&self) -> serde_json::Value {
         const WHOLE: f64 = 9_007_199_254_740_992.0;
         match self {

@@ -107,7 +107,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Standard output, or the file at `path`; that it can be written is found out here.
+    /// Standard output, or the file at `path`. If that cannot be written, it is found out here.
     pub fn create(path: Option<&Path>) -> Result<Self> {
         Ok(match path {
             None => Self::Stdout(BufWriter::new(io::stdout())),
@@ -262,7 +262,7 @@ impl Writer {
             }
             Writer::Jsonl(out) => {
                 for record in records {
-                    // As an error of writing, so that a closed pipe is known as one.
+                    // Makes an error of writing of it, so that a closed pipe is recognised.
                     let object = json_record(record, n_reasons > 0, kept);
                     serde_json::to_writer(&mut *out, &object).map_err(io::Error::from)?;
                     out.write_all(b"\n")?;

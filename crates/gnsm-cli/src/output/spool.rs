@@ -1,4 +1,4 @@
-//! Records on their way, in a file that has no name and vanishes with the process.
+//! Keeps records until it is known which are flagged, in a temporary file that vanishes with the process.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};

@@ -1,11 +1,11 @@
 //! Rows chosen by a hash of their content, in one pass, in room that does not grow with the rows.
 //!
-//! Of all rows that differ, those with the smallest hashes are kept, each once and with the number of its copies. So the
-//! same rows are kept whatever their order, their files and the parts that they are read in. At the end copies are given
-//! back, in proportion, as far as there is room:
+//! Of all different rows, those with the smallest hashes are kept, each once, together with the number of its copies.
+//! So the same rows are kept whatever their order, and however the table is cut into files and batches. At the end rows
+//! are repeated in proportion to their copies, as far as there is room:
 //!
-//! - A table with no more different rows than there is room for is thinned evenly: a row that makes up a tenth of the
-//!   table makes up a tenth of the chosen rows.
+//! - If there is room for all different rows, the table is thinned evenly: a row that makes up a tenth of the table
+//!   makes up a tenth of the chosen rows.
 //! - Otherwise a row is kept with all its copies or with none, and no row may be more than a thousandth of the chosen
 //!   ones: one that is kept by chance would stand for too much. So a row that makes up a large share of such a table is
 //!   underestimated. That takes a table without keys, times or amounts that still has more different rows than there is
@@ -15,9 +15,9 @@ use super::survey::{ByHash, Survey};
 use crate::error::Result;
 use crate::table::{Table, joined};
 
-/// By how many quarters of the room more rows are held before some are let go.
+/// Rows that are held before the surplus is dropped, in quarters of those that are to be kept.
 const QUARTERS: usize = 5;
-/// The share of the chosen rows that copies of one row may be, where not all different rows are kept.
+/// One in how many of the chosen rows may be a copy of the same row, where not all different rows are kept.
 const LARGEST_SHARE: u64 = 1000;
 
 /// The rows of the smallest hashes.
@@ -40,7 +40,7 @@ impl ChosenRows {
         Self::below(most, u64::MAX)
     }
 
-    /// None yet, and `most` at the end, where it is known already which hash is the largest that is kept.
+    /// No rows yet, and `most` at the end, where the largest hash that will be kept is known already.
     pub(crate) fn below(most: usize, limit: u64) -> Self {
         Self { most: most.max(1), limit, batches: Vec::new(), hashes: Vec::new(), copies: ByHash::default() }
     }
@@ -74,7 +74,7 @@ impl ChosenRows {
         survey.retyped(table).map(Some)
     }
 
-    /// Lets go of what is too many; one batch is left, in the order of the hashes.
+    /// Drops the surplus; one batch is left, in the order of the hashes.
     fn settle(&mut self) -> Result<()> {
         let mut order: Vec<usize> = (0..self.hashes.len()).collect();
         order.sort_unstable_by_key(|&row| self.hashes[row]);
@@ -97,7 +97,7 @@ impl ChosenRows {
         let largest = if self.limit == u64::MAX { u64::MAX } else { (most / LARGEST_SHARE).max(1) };
         let copies: Vec<u64> = self.hashes.iter().map(|hash| self.copies[hash].min(largest)).collect();
         let total: u64 = copies.iter().sum();
-        // So many of the copies so far are taken: the next whole number each time their share passes one.
+        // How many of the copies up to here are taken: their share of all, rounded down.
         let taken = |so_far: u64| {
             if total <= most { so_far } else { (u128::from(so_far) * u128::from(most) / u128::from(total)) as u64 }
         };
@@ -144,14 +144,14 @@ impl SmallestHashes {
         self.add(&other.hashes);
     }
 
-    /// Those that are kept, ascending, each once, and one more: it tells that there are more.
+    /// Keeps the smallest, ascending, each once, and one more than needed: that one tells that there were more.
     pub fn settle(&mut self) {
         self.hashes.sort_unstable();
         self.hashes.dedup();
         self.hashes.truncate(self.most + 1);
     }
 
-    /// The largest hash of a row that is chosen; the largest there is, if all are.
+    /// The largest hash of a chosen row; the largest possible one if all rows are chosen.
     pub fn limit(mut self) -> u64 {
         self.settle();
         if self.hashes.len() > self.most { self.hashes[self.most - 1] } else { u64::MAX }

@@ -8,8 +8,8 @@ pub(crate) type Codes = HashMap<String, u32, BuildHasherDefault<WordHasher>>;
 
 /// A hash for one short text.
 ///
-/// Whoever chooses the rows can find texts of equal hash. Only training adds to the map, though, so that costs no more than a
-/// lookup.
+/// Whoever chooses the rows can find texts of equal hash. Only training adds to the map, though, so that costs no more
+/// than a lookup.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WordHasher(u64);
 
@@ -39,7 +39,7 @@ impl Hasher for WordHasher {
         }
     }
 
-    /// The mark that a text ends with says nothing: there is one text, and its length is in.
+    /// A `str` writes a mark after its bytes. It is left out: there is only one text, and its length counts already.
     fn write_u8(&mut self, _: u8) {}
 
     fn finish(&self) -> u64 {

@@ -19,7 +19,7 @@ pub(super) const FEWEST_KEYS: usize = 20;
 pub(super) struct CellsToLearn<'a> {
     pub column: &'a Column,
     pub rows: &'a [usize],
-    /// How many cells each row stands for; one, if nothing is said. Then the rows are in no order.
+    /// How many cells each row stands for; one if this is `None`. With weights, the rows are in no order.
     pub weights: Option<&'a [usize]>,
     /// What is known of other rows of the table, where these are not all.
     pub beyond: Option<Beyond>,
@@ -99,17 +99,17 @@ impl Counted {
         self.beyond.is_some_and(|beyond| beyond.repeats) || self.counts.iter().any(|(_, count)| *count > 1)
     }
 
-    /// The smallest and the largest number of the whole column, where not all are counted and that is known.
+    /// The smallest and the largest number of the whole column, if not all numbers are counted but these two are known.
     pub fn ends(&self, format: &NumberFormat) -> Option<(f64, f64)> {
         self.beyond.filter(|_| *format == NumberFormat::default()).and_then(|beyond| beyond.range)
     }
 
-    /// How many distinct values of the whole column one that is counted stands for.
+    /// How many distinct values of the whole column there are for each one that is counted.
     pub fn of_one(&self) -> f64 {
         self.distinct() as f64 / self.counts.len().max(1) as f64
     }
 
-    /// The mean of a measure of the distinct values, over the cells.
+    /// The mean over all cells of what `of` makes of a cell's text.
     pub fn mean(&self, of: impl Fn(&str) -> f64) -> f64 {
         self.cells().map(|(text, count)| of(text) * count as f64).sum::<f64>() / self.present.max(1) as f64
     }

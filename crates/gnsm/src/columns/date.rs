@@ -8,9 +8,9 @@
 //! | `7:10`, `07:10:30`, `7:10 a.m.`, `7:10PM` | a time of day |
 //! | `1709622600`, `1709622600000` | seconds or milliseconds since 1970, where nothing else fits |
 //!
-//! Whether the day or the month comes first is decided once for a column, by what fits more of its cells. Where both fit all, the
-//! one is taken by which the rows are in the order of time. Otherwise a slash means month first, and a point or a dash means
-//! day first. A time may follow a date; two-digit years from 70 on belong to
+//! Whether the day or the month comes first is decided once for a column, by what fits more of its cells. If both fit
+//! all cells, but the rows are in the order of time by one of them only, that one is taken. Otherwise a slash means
+//! month first, and a point or a dash means day first. A time may follow a date; two-digit years from 70 on belong to
 //! the last century.
 
 use serde::{Deserialize, Serialize};
@@ -49,11 +49,12 @@ pub struct Moment {
     pub has_time: bool,
 }
 
-/// Seconds since 1970 that a column of counts must lie between to be one of dates: 2000 to 2040.
+/// Whole numbers are taken for seconds since 1970 if they lie between these: the years 2000 to 2040.
 pub const EPOCH: std::ops::Range<f64> = 946_684_800.0..2_208_988_800.0;
 
 impl DateFormat {
-    /// The format of text under which most of these cells are dates, how many of them are, and whether another fits as many.
+    /// The format by which most of these cells are dates, how many of them are, and whether another format fits as
+    /// many.
     pub fn find<'a>(cells: impl Iterator<Item = (&'a str, usize)> + Clone) -> Option<(Self, usize, bool)> {
         let count = |format: Self| -> usize {
             cells.clone().filter(|(text, _)| format.parse(text).is_some()).map(|(_, n)| n).sum()
@@ -74,7 +75,7 @@ impl DateFormat {
     /// The moment that a text stands for.
     pub fn parse(self, text: &str) -> Option<Moment> {
         let text = text.trim();
-        // Quickly no: every date has a digit and is short, and this is asked of every cell.
+        // Most texts are ruled out quickly, since this is asked of every cell: a date has a digit and is short.
         if text.len() < 3 || text.len() > 40 || !text.bytes().any(|byte| byte.is_ascii_digit()) {
             return None;
         }
@@ -151,7 +152,7 @@ impl DateFormat {
     }
 }
 
-/// Years of a date without marks: other eight digits are more likely to be something else.
+/// The years that eight digits without marks may begin with; others are more likely to be no dates.
 const DIGITS_ALONE: std::ops::Range<i64> = 1800..2200;
 
 /// The parts of a date: between marks, or, in `05MAR2024`, where digits end and begin.
@@ -278,7 +279,7 @@ fn parse_time(text: &str) -> Option<(f64, f64)> {
     (minutes < 60 && seconds < 61.0).then(|| (f64::from(hours) * 3600.0 + f64::from(minutes) * 60.0 + seconds, ahead))
 }
 
-/// A zone at the end of a time taken off, as seconds ahead of UTC.
+/// Takes the zone off the end of a time; gives it as seconds ahead of UTC.
 fn split_zone(text: &str) -> Option<(&str, f64)> {
     for utc in ["Z", "z", "UTC", "GMT"] {
         if let Some(rest) = text.strip_suffix(utc) {
@@ -327,7 +328,8 @@ const YEAR: f64 = 365.25 * DAY;
 /// more are years: `76 years`.
 pub fn length_text(seconds: f64) -> String {
     let size = seconds.abs();
-    // Nearly whole days are days: a quantile of days is seldom one to the second.
+    // A length that is nearly a whole number of days is given in days: quantiles of days are seldom exact to the
+    // second.
     let days = size / DAY;
     let is_days = days >= 1.0 - 1e-2 && (days - days.round()).abs() <= 1e-2;
     let (number, unit) = if size >= 10.0 * YEAR {
@@ -359,7 +361,7 @@ fn unit_name(unit: f64) -> &'static str {
     }
 }
 
-/// A length of time with so many decimals, in a unit of so many seconds.
+/// A length of time with this many decimals, in a unit of this many seconds.
 pub fn length_with(seconds: f64, unit: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", seconds.abs() / unit);
     let short = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };

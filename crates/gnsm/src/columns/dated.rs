@@ -7,13 +7,14 @@ use super::scale::{Scale, at_rank};
 use super::schema::{ColumnSchema, DatePart, Difference, Kind, PartOfDate};
 use crate::table::{Table, TimeKind, Values};
 
-/// Columns of dates between which all differences are taken; beyond, only neighbours are compared.
+/// With at most this many columns of dates, each is compared with each; with more, only columns beside each other.
 const MOST_DATES: usize = 6;
 /// Rows on average that share a date which belongs to several.
 const SEVERAL: usize = 3;
-/// Lengths on each side of none that tell how common those around it are.
+/// Lengths before and after 0 that tell how common lengths near 0 are.
 const AROUND: usize = 5;
-/// How many times further back dates go that belong to somebody than those of what is done.
+/// A date that belongs to somebody, such as the day of being hired, goes back at least this many times as far as dates
+/// of what is done.
 const MUCH_FURTHER: f64 = 3.0;
 /// A year, in seconds.
 const YEAR: f64 = 366.0 * DAY;
@@ -49,7 +50,8 @@ pub(super) fn date(cells: CellsToLearn<'_>, counted: &Counted, format: DateForma
     let (low, high) = (at_rank(&positions, cut), at_rank(&positions, n_moments - 1 - cut));
     let span = high - low;
     let is_time = format == DateFormat::TimeOfDay;
-    // A part is looked at where the column is long enough for all its values to have come up several times.
+    // A part, such as the month, is looked at if the column is long enough for each of its values to have come up
+    // several times.
     let has_time = is_time || moments.iter().any(|(moment, _)| moment.has_time && moment.local.rem_euclid(DAY) != 0.0);
     let parts = [
         (DatePart::Hour, has_time && (is_time || span > 3.0 * DAY)),
@@ -118,9 +120,10 @@ fn repeated_times(counted: &Counted, format: DateFormat) -> Vec<String> {
 
 /// Learns how long dates are after each other.
 ///
-/// Dates of many years, such as those of birth, are compared with those of today. Where each is a row's own, the age tells, and
-/// the date itself is not scored: one age is enough, and of the other dates only before and after count. Where each
-/// belongs to several rows, as the day on which somebody was hired, the date tells, and its age grows from row to row.
+/// Dates that go back many years, such as dates of birth, are compared with the recent ones. If each row has its own,
+/// the age is scored instead of the date. One age is enough: beside the other dates it only counts whether it is before
+/// or after. If several rows share a date, such as the day on which somebody was hired, the date itself is scored,
+/// since its age grows from row to row.
 pub(super) fn learn_differences(table: &Table, rows: &[usize], columns: &mut [ColumnSchema]) -> Vec<Difference> {
     let format_of = |at: &usize| match columns[*at].kind {
         Kind::Date { format, .. } => Some(format),
@@ -131,7 +134,7 @@ pub(super) fn learn_differences(table: &Table, rows: &[usize], columns: &mut [Co
     let (times, dates): (Vec<usize>, Vec<usize>) = all.into_iter().partition(is_time);
     let is_old = |at: usize| matches!(columns[at].kind, Kind::Date { scale: Some(_), .. }) && !is_time(&at);
     let spreads: Vec<Option<Spread>> = columns.iter().map(|column| spread(table, rows, column)).collect();
-    // Of two dates the one that belongs to others: it repeats, and goes back much further.
+    // Whether the first of two dates belongs to somebody: it repeats, and goes back much further than the other.
     let belongs = |at: usize, other: usize| match (&spreads[at], &spreads[other]) {
         (Some(own), Some(other)) => own.repeats && own.span > MUCH_FURTHER * other.span,
         _ => false,
@@ -227,8 +230,8 @@ fn learn_difference(
     Some(Difference { of, from, scale, seen, usual: usual as u32 })
 }
 
-/// Whether a date is at the same moment as the other so often that it means something. Where both sides are common, one
-/// passes that moment on the way from one to the other, as often as the moments around it.
+/// Whether two dates are equal so often that this means something. If a ship is often early and often late, it is on
+/// time about as often as it is a minute early or late. That means nothing.
 fn stands_out(lengths: &[(f64, usize)], same: usize) -> bool {
     let others = lengths.chunk_by(|a, b| a.0 == b.0).filter(|chunk| chunk[0].0 != 0.0);
     let (before, after): (Vec<_>, Vec<_>) = others.partition(|chunk| chunk[0].0 < 0.0);
@@ -237,8 +240,8 @@ fn stands_out(lengths: &[(f64, usize)], same: usize) -> bool {
     same * around.count() > 2 * rows
 }
 
-/// Which of the signs that training rows had a length has. The same moment is one of those after it, if both sides were
-/// seen and it was not.
+/// The sign of a length, as its place among the signs that training rows had. If they had both sides but no equal
+/// dates, equal dates count as after.
 pub(super) fn seen_sign(length: f64, seen: &[u32]) -> Option<usize> {
     let own = match sign(length) {
         1 if seen == [0, 2] => 2,

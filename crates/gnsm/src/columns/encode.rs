@@ -1,15 +1,16 @@
 //! From a table to category codes and scaled numbers; a one-hot is never stored.
 //!
-//! A column gives one or more *features* ([`Feature`]): a date, for example, gives its hour, its weekday and how long it is after
-//! the other dates. Each feature is one group of the [`Layout`], and some are a number too.
+//! A column gives one or more *features* ([`Feature`]): a date, for example, gives its hour, its weekday and how long
+//! it is after the other dates. Each feature is one group of the [`Layout`], and some are a number too.
 //!
-//! - The group of a categorical feature holds its categories, then the places that rare categories share, then "(missing)" where
-//!   training had it. What training never saw gets the code [`UNSEEN`]: detectors take it for evidence.
-//! - The group of a numeric feature says whether the number was there: present, missing, or something that is no number. The
-//!   number itself is z (`scale.rs`), or NaN where there is none.
-//! - A feature that has nothing to say of a row, such as the weekday of a missing date, has its most usual value. The feature
-//!   that says whether the date is there tells the rest. So it is with whether a key repeats, where only some rows of a table
-//!   are at hand; a detector that can do without a cell is told nothing there instead.
+//! - The group of a categorical feature holds its categories, then the places that rare categories share, then
+//!   "(missing)" where training had it. What training never saw gets the code [`UNSEEN`]: detectors take it for
+//!   evidence.
+//! - The group of a numeric feature says whether the number was there: present, missing, or something that is no
+//!   number. The number itself is z (`scale.rs`), or NaN where there is none.
+//! - A feature that has nothing to say about a row, such as the weekday of a missing date, has its most usual value;
+//!   another feature says that the date is missing. The same is done for "the key repeats" if only some rows of a table
+//!   are at hand. If a detector can do without a cell, the cell is left out instead.
 //!
 //! Columns are found by name, so their order in the file does not matter.
 
@@ -35,12 +36,12 @@ use super::spelling::{key_shape, lead, shape};
 use crate::error::{Error, Result, stop_point};
 use crate::table::{Column, Table, Values};
 
-/// Rows that one thread puts together at a time; so few that they stay in the nearest caches.
+/// Rows that one thread encodes at a time; few enough to stay in the nearest caches.
 const PIECE: usize = 512;
-/// Rows needed before a change of a column's kind is called one.
+/// With fewer rows than this, nothing is said about a column whose kind seems to have changed.
 const ENOUGH_TO_JUDGE: usize = 20;
 
-/// What is different between a file's columns and the model's, short of an error.
+/// How a file's columns differ from the model's, where that is no error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnReport {
     /// Columns that the model does not know; they are not used.
@@ -96,7 +97,7 @@ impl Encoder {
         Self { layout, schema, features, codes, hides: false }
     }
 
-    /// The same encoder, for a detector that can do without a cell, or cannot.
+    /// The same encoder, for a detector that can do without a cell (`knows_absent`) or cannot.
     pub(crate) fn for_detector(mut self, knows_absent: bool) -> Self {
         self.hides = knows_absent;
         self
@@ -127,7 +128,7 @@ impl Encoder {
         &self.schema.columns[feature.column]
     }
 
-    /// The code of a cell that holds neither a value of its column nor nothing.
+    /// The code of a cell that holds something, but no value of its column: `unknown` among numbers.
     pub(crate) fn stray(&self, feature: &Feature) -> u32 {
         feature.other
     }
@@ -178,7 +179,7 @@ impl Encoder {
         self.encode_rows(table, false)
     }
 
-    /// Encodes a whole table, in which identifiers that occur twice are told.
+    /// Encodes a whole table, so that a key that occurs twice can be told.
     pub fn encode_whole(&self, table: &Table) -> Result<Encoded> {
         self.encode_rows(table, true)
     }
@@ -260,7 +261,7 @@ impl Encoder {
     /// The codes of a feature in some rows.
     fn write_codes(&self, group: usize, parsed: &[Parsed<'_>], places: Places<'_, u32>) {
         let feature = &self.features[group];
-        // Most columns of most tables: what they are is not asked anew for each row.
+        // The most common case, a column of plain categories, has a loop of its own, which asks for the kind only once.
         if let (Aspect::Value, Parsed::Named { codes, translated, .. }) = (feature.aspect, &parsed[feature.column]) {
             let code = |row: usize| translated.get(codes[row] as usize).copied().unwrap_or(feature.missing);
             places.for_each(|(place, row)| *place = code(row));
@@ -351,13 +352,13 @@ impl Encoder {
         Ok(features.into_par_iter().map(ladder).collect())
     }
 
-    /// What a code begins with, as far as it is looked at: digits of keys go on.
+    /// What a code begins with. Of a key only letters count: its digits are counted up.
     pub(crate) fn lead<'t>(&self, feature: &Feature, text: &'t str) -> &'t str {
         let is_key = matches!(self.schema_of(feature).kind, Kind::Identifier { .. });
         if is_key && !text.starts_with(char::is_alphabetic) { "" } else { lead(text) }
     }
 
-    /// Whether keys repeat in training: then a feature of its own tells that one does.
+    /// Whether keys repeat in training; then there is a feature that tells whether a row's key does.
     fn has_repeats(&self, feature: &Feature) -> bool {
         matches!(self.schema_of(feature).kind, Kind::Identifier { repeats: true, .. })
     }
@@ -381,7 +382,7 @@ impl Encoder {
         Some(self.moment(table, row, of)?.utc() - self.moment(table, row, from)?.utc())
     }
 
-    /// What the other numbers of a row give, if they are there: the relation with this index in the schema.
+    /// What the other numbers of a row give, if they are there, by the relation with this index in the schema.
     pub fn result_of(&self, table: &Table, row: usize, relation: usize) -> Option<f64> {
         let relation = &self.schema.relations[relation];
         let number = |at: &usize| {
@@ -412,7 +413,7 @@ impl Encoder {
 /// Where the cells of a feature go, each with its row.
 type Places<'a, T> = Zip<StepBy<IterMut<'a, T>>, RangeFrom<usize>>;
 
-/// A cell for each row and feature, row by row, in parallel. `write` writes some rows of a feature.
+/// Makes a cell for each row and feature, row by row, in parallel; `write` writes some rows of one feature.
 fn row_by_row<T: Clone + Default + Send>(
     n_rows: usize,
     n_columns: usize,
@@ -428,7 +429,8 @@ fn row_by_row<T: Clone + Default + Send>(
     cells
 }
 
-/// A column of words that now holds nothing but unknown numbers is not a file full of anomalies but another file.
+/// If a column of words now holds nothing but unknown numbers, this is another file, not one full of anomalies: an
+/// error.
 fn check_kind(table: &Table, column: &Column, schema: &ColumnSchema, codes: &Codes) -> Result<()> {
     let Kind::Categorical { categories, .. } = &schema.kind else { return Ok(()) };
     if categories.is_empty() || categories.iter().any(|name| parse_number(name).is_some()) {

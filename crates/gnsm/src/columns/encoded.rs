@@ -11,7 +11,7 @@ use crate::error::stop_point;
 
 /// Rows that are hashed or copied in one task.
 const ROWS_PER_TASK: usize = 4096;
-/// Parts of the rows, by their hashes, that are searched for equal ones at the same time.
+/// Rows are dealt into this many parts by their hashes, and the parts are searched for equal rows at the same time.
 const PARTS: u64 = 16;
 
 /// Encoded rows.
@@ -74,7 +74,7 @@ impl Encoded {
         &self.numbers[row * self.n_numbers..][..self.n_numbers]
     }
 
-    /// Takes a cell out of all rows; numbers come first, then groups.
+    /// Marks a cell as absent in all rows; numbers come first, then groups.
     pub(crate) fn take_out(&mut self, cell: usize) {
         match cell.checked_sub(self.n_numbers) {
             None => self.numbers.iter_mut().skip(cell).step_by(self.n_numbers).for_each(|z| *z = f32::NAN),
@@ -102,10 +102,10 @@ impl Encoded {
         }
     }
 
-    /// The same rows, in which every category that `learned` rows do not have is [`UNSEEN`].
+    /// The same rows, with [`UNSEEN`] for every category that the `learned` rows do not have.
     ///
-    /// Rows of one table share its categories. A detector that learned from some of them must meet the others as it would meet
-    /// rows of tomorrow.
+    /// All rows of one table share its categories. But a detector that learned from some of the rows has to judge the
+    /// others as it would judge rows of another table.
     pub fn unseen_by(mut self, layout: &Layout, learned: &Self) -> Self {
         let mut seen = vec![false; layout.width()];
         for row in 0..learned.n_rows {
@@ -173,7 +173,7 @@ impl Encoded {
         (self.select(&firsts), counts)
     }
 
-    /// A hash of the rows, whatever their order: of the sum of the rows' hashes.
+    /// A hash of all rows that does not depend on their order, since it is made of the sum of their hashes.
     pub fn fingerprint_in_any_order(&self) -> blake3::Hash {
         let of_row = |row: usize| {
             stop_point();

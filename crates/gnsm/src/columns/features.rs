@@ -34,13 +34,14 @@ pub struct Feature {
     pub(super) size: u32,
     /// The code of a missing cell.
     pub(super) missing: u32,
-    /// The code of a cell that holds something else; of a repeated key.
+    /// The code of a cell that holds something else than a value, or of a key that repeats.
     pub(super) other: u32,
-    /// The code that stands for a cell of which the feature cannot say anything.
+    /// The code for a cell about which the feature has nothing to say.
     pub(super) usual: u32,
-    /// What the codes stand for, where that is a number: hours, weekdays; 0, 1, 2 for before, the same, after.
+    /// What the codes stand for, if that is a number: an hour, a weekday, or 0, 1 and 2 for before, equal and after.
     pub(super) values: Vec<u32>,
-    /// Dates outside are far outside: those of the column, or of the column that the time is measured from.
+    /// Dates outside of this range are far outside. Where a time between dates is measured, it is the range of the date
+    /// that it is measured from.
     pub(super) range: Range<f64>,
     /// Whether the number of digits is left out of the shape of a key, and whether letters from a to f are digits in it.
     pub(super) loose: bool,
@@ -58,15 +59,15 @@ pub enum Aspect {
     Shape,
     /// The number of characters.
     Length,
-    /// Whether there is a date, and not far outside of the usual ones; the date itself where it is scored.
+    /// Whether there is a date that is not far outside of the usual ones; and the date itself, if it is scored.
     Position,
     /// A part of the date.
     Part(DatePart),
     /// How long the date is after that of this column.
     After(usize),
-    /// Whether there is a key, and where no key of training repeats, whether this one does.
+    /// Whether there is a key; and whether it repeats, if no key of training does.
     Key,
-    /// Whether the key occurs more than once in the table, where some of training do.
+    /// Whether the key occurs more than once in the table, if some of training do.
     Repeat,
     /// What the code begins with.
     Lead,
@@ -87,10 +88,11 @@ impl Feature {
         &self.values
     }
 
-    /// What says the same thing as this feature: all that is looked at in one column. All dates of a row are one family,
-    /// since the calendar ties their weekdays and hours to how long they are apart. The day of the month stands alone:
-    /// rows of one day are alike in a log, and a month later they are not. So does what only a whole table tells, whether
-    /// a key repeats: of a new row it is not known.
+    /// The family of this feature. Features of one family are no evidence about each other: they come from one column.
+    /// All dates of a row are one family, since the calendar ties their weekdays and hours to the time between them.
+    /// `None` is a feature that is no evidence about any other. One is the day of the month: in a log, rows of one day
+    /// are alike, but those of the same day a month later are not. The other is whether a key repeats, which is not
+    /// known of a new row.
     pub(super) fn family(&self, schema: &Schema) -> Option<u32> {
         let is_date = |kind: &Kind| matches!(kind, Kind::Date { format, .. } if *format != DateFormat::TimeOfDay);
         let family = match self.aspect {
@@ -114,15 +116,15 @@ impl Feature {
 /// How true and false are spelled: by a type here, by pandas, by spreadsheets.
 const BOOLEANS: [[&str; 3]; 2] = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
 
-/// Where all categories are true and false, each is found by its other spellings too: so a model of a frame fits the frame's
-/// CSV file, and the other way round.
+/// If all categories are true or false, each is found by its other spellings too. So a model of a frame can be used for
+/// the frame's CSV file, and the other way round.
 fn add_spellings_of_booleans(codes: &mut Codes) {
     if !codes.keys().all(|name| BOOLEANS.iter().any(|spellings| spellings.contains(&name.as_str()))) {
         return;
     }
     for spellings in BOOLEANS {
         let known: Vec<u32> = spellings.iter().filter_map(|spelling| codes.get(*spelling).copied()).collect();
-        // Where a column has both, the spelling is what tells them apart.
+        // A column that has several spellings keeps them apart.
         if let [code] = known[..] {
             codes.extend(spellings.map(|spelling| (spelling.to_owned(), code)));
         }
@@ -165,7 +167,7 @@ pub(super) fn features(schema: &Schema) -> (Vec<Feature>, Vec<Codes>) {
                 if times.is_empty() {
                     feature.may_miss(*missing);
                 } else {
-                    // The time itself tells that it is missing, and what was expected there.
+                    // The feature of the time itself tells that the time is missing, and what was expected there.
                     feature.missing = feature.usual;
                 }
                 feature.may_stray(*stray);
@@ -258,7 +260,7 @@ impl Made {
         self.add(column, Aspect::Shape, shapes.len() as u32, codes)
     }
 
-    /// Texts of which the first, the most common one, stands for a cell that has none.
+    /// A feature of texts. The first, which is the most common, stands for a cell that has none.
     fn texts(&mut self, column: usize, aspect: Aspect, texts: &[String]) {
         if !texts.is_empty() {
             let codes: Codes = texts.iter().cloned().zip(0..).collect();
@@ -268,7 +270,8 @@ impl Made {
 }
 
 impl Feature {
-    /// Whether a code says that the cell is of another kind than its column, a key that repeats, or a number that others do not give.
+    /// Whether a code says that something is wrong by its nature: a cell of another kind than its column, a key that
+    /// repeats, or a number that is not what others give.
     pub fn is_stray(&self, code: u32) -> bool {
         self.other != UNSEEN && code == self.other
     }

@@ -1,8 +1,8 @@
 //! A quick hash for what maps count: rows, and the texts of cells.
 //!
-//! Eight bytes at a time are multiplied into 128 bits, whose halves are put together. It starts from a number that is drawn
-//! when a program starts, so that nobody can choose rows whose hashes are equal. Nothing may depend on a map's order. Where
-//! hashes choose rows, [`hash_row`] is the same in every program.
+//! Eight bytes at a time are multiplied into 128 bits, whose halves are put together. It starts from a random number
+//! that is drawn when the program starts, so that nobody can make up rows with equal hashes. So nothing may depend on
+//! the order of such a map. [`hash_row`], by which rows are chosen, is the same in every program.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;

@@ -20,11 +20,12 @@
 //! | text, nearly all different | identifier |
 //! | other text | categorical |
 //!
-//! A table that does not fit into memory is learned from some of its rows and a survey of all (`survey.rs`): then the cells
-//! are each distinct value with its count, or, where there are too many, those of the chosen rows and what is known beyond.
+//! A table that does not fit into memory is learned from some of its rows and a survey of all (`survey.rs`). Then a
+//! column is decided from its distinct values with their counts. If it has too many of these, it is decided from the
+//! cells of the chosen rows, and from what the survey knows of the others.
 //!
-//! Nearly all means 95 %. A column of categories keeps the 500 most common ones; the others share places, one for those seen once,
-//! one for those seen twice, and so on by doubling: a rarer value is never told as a more common one.
+//! Nearly all means 95 %. A column of categories keeps the 500 most common ones. The others share places: those seen
+//! once, those seen two or three times, and so on by doubling. So a rarer value never counts as a more common one.
 
 use super::counted::{CellsToLearn, Counted, FEWEST_KEYS, NEARLY_ALL, count};
 use super::date::{DateFormat, EPOCH};
@@ -41,15 +42,15 @@ use crate::table::{Column, Table, Values};
 const FEW_INTEGERS: usize = 20;
 /// Equal pairs that chance must give for few to be no chance.
 const ENOUGH_PAIRS: f64 = 20.0;
-/// The share of cells that must be numbers, or dates, for a column to be one of them; the issue of stray cells asked for it.
+/// The share of the cells that must be numbers, or dates, for the column to be one of numbers or of dates.
 const MOSTLY: f64 = 0.9;
 /// Fewer numbers than this do not show where their middle ends.
 const FEWEST_WITH_MIDDLE: usize = 20;
 /// Words, or characters, from which on text is prose.
 const PROSE: (f64, f64) = (4.0, 40.0);
 
-/// Decides what a column is, and learns it; also tells how its numbers are written. `elsewhere` is whether a comma marks
-/// the decimals of the other columns, if that is known.
+/// Decides what a column is, and learns it; also tells how its numbers are written. `elsewhere` says whether the other
+/// columns have decimal commas, if that is known.
 pub(super) fn learn_column(
     table: &Table,
     cells: CellsToLearn<'_>,
@@ -169,7 +170,7 @@ fn found(cells: CellsToLearn<'_>, counted: &Counted, (format, n_numbers): (Numbe
         return (kind, format!("{what}{order}{}", strays(counted, n)));
     }
     let plain = |text: &str| parse_number(text).is_some();
-    // The type says text, and the text says no more than a plain number: the type is right.
+    // If the type says text, plain numbers in it are texts.
     let plain_text = typed_text && counted.cells().all(|(text, _)| plain(text));
     if mostly(n_numbers) && !plain_text && !are_codes_by_form(counted) {
         return number_found(cells, counted, format, n_numbers);
@@ -183,7 +184,7 @@ fn found(cells: CellsToLearn<'_>, counted: &Counted, (format, n_numbers): (Numbe
     if counted.nearly_all_differ() {
         return (identifier(counted), format!("an identifier: {values} in {} rows", counted.all_present()));
     }
-    // Nothing is said of whether the format declared a type, so that a table is the same as a frame and as a file.
+    // The reason does not mention a type that the format declared: so it is the same for a frame and for its file.
     (categorical(counted), format!("text with {values}"))
 }
 
@@ -265,7 +266,7 @@ fn number_found(cells: CellsToLearn<'_>, counted: &Counted, format: NumberFormat
     (numeric(counted, format), format!("numbers{written} with {values}{strays}"))
 }
 
-/// What is said of the cells that do not fit, where `n_right` do.
+/// The words about cells that do not fit, where `n_right` cells do.
 fn strays(counted: &Counted, n_right: usize) -> String {
     let share = (counted.present - n_right) as f64 / counted.present.max(1) as f64;
     match (share * counted.all_present() as f64).round() as usize {
@@ -369,8 +370,8 @@ fn are_days_in_digits(counted: &Counted) -> bool {
     counted.mean(|text| f64::from(u8::from(fits(text)))) >= MOSTLY
 }
 
-/// Where a date can be read with the day or the month first: the reading by which the rows are in the order of time, and
-/// whether there is one.
+/// For dates that can be read with the day or the month first: the reading by which the rows are in the order of time,
+/// and whether only one of them is.
 fn by_the_order_of_rows(cells: CellsToLearn<'_>, format: DateFormat, ambiguous: bool) -> (DateFormat, bool) {
     if !ambiguous || !cells.in_order() {
         return (format, false);
@@ -410,13 +411,13 @@ fn same_length(counted: &Counted) -> f64 {
     lengths.into_values().max().unwrap_or(0) as f64 / counted.present.max(1) as f64
 }
 
-/// Whether all but a few of `n` numbers between two ends follow each other.
+/// Whether `n` distinct numbers between two ends leave few gaps: most follow each other.
 fn leaves_hardly_a_gap(ends: Option<(f64, f64)>, n: usize) -> bool {
     ends.is_some_and(|(first, last)| last - first < 1.5 * n as f64)
 }
 
-/// Whether whole numbers repeat at most a tenth as often as numbers that are drawn at random from where most of them lie.
-/// Of n numbers among m, n(n − 1)/2m pairs are equal on average.
+/// Whether whole numbers repeat at most a tenth as often as random numbers from the same range would. Of n numbers
+/// drawn from m, n(n − 1)/2m pairs are equal on average.
 fn repeat_less_than_chance(sorted: &[f64], counted: &Counted) -> bool {
     let cut = sorted.len() / 100;
     let (Some(first), Some(last)) = (sorted.get(cut), sorted.get(sorted.len().saturating_sub(1 + cut))) else {
@@ -441,8 +442,8 @@ fn lie_far_apart(sorted: &[f64], of_one: f64) -> bool {
         && last - first > 100.0 * of_one * kept.len() as f64
 }
 
-/// Whether some numbers are farther from the middle 99 % than these are apart: a grade of 42 among 1 to 10. Then the order
-/// of the numbers says more than how rare each is.
+/// Whether some numbers lie farther outside of the middle 99 % than these are wide, such as a grade of 42 where all others
+/// are 1 to 10. Then a number's size tells more than its rarity.
 fn some_lie_far_outside(counted: &Counted, format: &NumberFormat) -> bool {
     let numbers = numbers_of(counted, format);
     let n: usize = numbers.iter().map(|(_, count)| count).sum();

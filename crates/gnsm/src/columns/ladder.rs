@@ -6,7 +6,7 @@
 
 /// Rungs, at the most.
 const MOST_RUNGS: usize = 513;
-/// Rows that a value has on average, in a column of values that repeat.
+/// If a value has at least this many rows on average, the column's values repeat.
 const REPEATS: usize = 20;
 
 /// The quantiles of a number.
@@ -31,7 +31,7 @@ impl Ladder {
         Self { rungs, values, smooth: n_distinct * REPEATS > numbers.len() }
     }
 
-    /// The rungs from `low` up to and without `high`; the nearest one where there is none between.
+    /// The rungs from `low` on and below `high`; the nearest one if there is none between.
     fn between(&self, low: f32, high: f32) -> std::ops::Range<usize> {
         let [from, to] = [low, high].map(|limit| self.rungs.partition_point(|rung| *rung < limit));
         if from < to {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The code of a category that training never saw: evidence.
 pub const UNSEEN: u32 = u32::MAX;
-/// The code of a cell about which nothing is asked and nothing is told.
+/// The code of a cell that is left out: it is not scored, and it is no evidence about other cells.
 pub const ABSENT: u32 = u32::MAX - 1;
 
 /// The shape of an encoded row.
@@ -24,7 +24,8 @@ pub struct Layout {
     missing: Vec<Option<u32>>,
     /// Places that several categories share, with how many do.
     shared: BTreeMap<usize, u32>,
-    /// The family of each cell, none for a cell that stands alone; empty where each is of its own.
+    /// The family of each cell, `None` for a cell that is no evidence about any other; empty if each cell is a family
+    /// of its own.
     families: Vec<Option<u32>>,
     /// Places that stand for a key which repeats.
     repeats: BTreeSet<usize>,
@@ -90,19 +91,21 @@ impl Layout {
         self
     }
 
-    /// The same, told which places stand for several categories, and for how many.
+    /// The same layout, with the places that stand for several categories, and for how many.
     pub fn with_shared(mut self, shared: BTreeMap<usize, u32>) -> Self {
         self.shared = shared;
         self
     }
 
-    /// The same, told the family of each cell, numbers first, then groups. A cell of none stands alone.
+    /// The same layout, with the family of each cell, numbers first, then groups. A cell of no family is no evidence
+    /// about any other.
     pub fn with_families(mut self, families: Vec<Option<u32>>) -> Self {
         self.families = families;
         self
     }
 
-    /// The same, told which places stand for a key that repeats: no row has one without another row that has it too.
+    /// The same layout, with the places that stand for a key that repeats. Such keys come in twos at least: a row
+    /// cannot be the only one.
     pub fn with_repeats(mut self, repeats: BTreeSet<usize>) -> Self {
         self.repeats = repeats;
         self
@@ -113,8 +116,8 @@ impl Layout {
         self.repeats.contains(&place)
     }
 
-    /// Whether two cells may tell something about each other. Those of one family say the same thing twice, and one that
-    /// stands alone tells nothing.
+    /// Whether two cells may be evidence about each other. Cells of one family say the same thing twice, and a cell of
+    /// no family tells nothing.
     pub fn may_tell(&self, one: usize, other: usize) -> bool {
         matches!((self.family(one), self.family(other)), (Some(one), Some(other)) if one != other)
     }

@@ -12,18 +12,18 @@ pub(super) const MOST_CATEGORIES: usize = 500;
 const MOST_SHAPES: usize = 50;
 /// Beginnings of codes that are kept; where there are more, they tell nothing.
 const MOST_LEADS: usize = 100;
-/// Codes that must begin alike for their beginning to be more than chance.
+/// A beginning of codes counts as one if at least this many codes have it.
 const FEWEST_ALIKE: usize = 5;
 /// Marks of numbers that are kept; where there are more, they tell nothing.
 const MOST_MARKS: usize = 20;
-/// Repeated keys are chance if they are between a quarter of and four times as many as chance gives.
+/// Keys repeat by chance if they do so between a quarter and four times as often as random ones would.
 const AS_BY_CHANCE: f64 = 4.0;
 /// The share of codes that must have a digit in them.
 const MOSTLY: f64 = 0.9;
 /// The share of keys that must have one shape for the number of their digits to be part of it.
 const OF_ONE_LENGTH: f64 = 0.99;
 const HALF: f64 = 0.5;
-/// Decimals that are counted, and the values that they are counted in.
+/// The most decimals that are counted, and how many values are looked at to count them.
 const MOST_DECIMALS: usize = 17;
 const ENOUGH_VALUES: usize = 1000;
 
@@ -38,8 +38,8 @@ pub(super) fn categorical(counted: &Counted) -> Kind {
     let (common, others) = by_count.split_at(by_count.len().min(MOST_CATEGORIES));
     // Those of like counts, up to a factor of two, share a place.
     let rare = others.chunk_by(|(_, a), (_, b)| a.ilog2() == b.ilog2()).map(names).collect();
-    // Where more than one cell in a hundred is the only one of its value, a new value says little, and its shape says more.
-    // So it is with codes of which none is expected much, such as `1h 15m`.
+    // If more than one cell in a hundred has a value that no other has, a new value tells little, and its shape tells
+    // more. The same holds for codes none of which is common, such as `1h 15m`.
     let commonest = by_count.first().map_or(0, |(_, count)| *count);
     let has_digit = |text: &str| f64::from(u8::from(text.contains(|letter: char| letter.is_ascii_digit())));
     let are_codes = || 10 * commonest < counted.present && counted.mean(has_digit) >= MOSTLY;
@@ -49,8 +49,8 @@ pub(super) fn categorical(counted: &Counted) -> Kind {
     Kind::Categorical { categories: names(common), rare, missing: counted.has_missing(), shapes, leads }
 }
 
-/// What codes begin with, the most common first; none where it tells nothing. Nearly all codes must begin as several others do:
-/// letters that are drawn at random are no beginning.
+/// What codes begin with, the most common first; none if that tells nothing. Nearly all codes must share their
+/// beginning with several others. Otherwise it is random letters.
 fn leads_of(counted: &Counted, lead: fn(&str) -> &str) -> Vec<String> {
     let has_digit = |text: &str| f64::from(u8::from(text.contains(|letter: char| letter.is_ascii_digit())));
     if counted.mean(has_digit) < MOSTLY {
@@ -65,7 +65,7 @@ fn leads_of(counted: &Counted, lead: fn(&str) -> &str) -> Vec<String> {
     leads.into_iter().map(|(lead, _)| lead).collect()
 }
 
-/// What is made of the cells, with how often; the most common first.
+/// What `of` makes of the cells, and how often each occurs; the most common first.
 fn by_frequency(counted: &Counted, of: impl Fn(&str) -> Option<String>) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::<String, usize>::new();
     for (text, count) in counted.cells() {
@@ -88,7 +88,8 @@ fn shapes_of(counted: &Counted, shape: impl Fn(&str) -> String) -> Vec<String> {
 
 pub(super) fn identifier(counted: &Counted) -> Kind {
     let hex = are_hex(counted);
-    // A code of nine digits among codes of thirteen is odd. Where numbers go on, many have one digit more.
+    // Among codes of thirteen digits, one of nine is odd. But where keys are counted up, many have one digit more than
+    // others.
     let exact =
         commonest_shape(counted, hex, false).is_some_and(|(_, n)| n as f64 >= OF_ONE_LENGTH * counted.present as f64);
     let loose = !exact;
@@ -107,15 +108,17 @@ fn commonest_shape(counted: &Counted, hex: bool, loose: bool) -> Option<(String,
     by_frequency(counted, |text| Some(key_shape(text, hex, loose))).into_iter().next()
 }
 
-/// Whether keys are hexadecimal numbers: their letters are a to f, digits stand between them, and not in the same places.
+/// Whether keys are hexadecimal numbers: their letters are a to f, digits stand between them, and not in the same
+/// places.
 fn are_hex(counted: &Counted) -> bool {
     let share = |of: fn(&str) -> bool| counted.mean(|text| f64::from(u8::from(of(text))));
     let has_one_shape = || commonest_shape(counted, false, true).is_some_and(|(_, n)| 2 * n >= counted.present);
     share(is_hex) >= MOSTLY && share(is_mixed_hex) >= HALF && !has_one_shape()
 }
 
-/// Whether keys repeat as often as keys that are drawn at random do. Of n keys among m possible ones, n(n − 1)/2m pairs are
-/// equal on average. What is possible is what the characters at each place allow. Keys that are counted up repeat far less.
+/// Whether keys repeat as often as keys that are drawn at random do. Of n keys among m possible ones, n(n − 1)/2m pairs
+/// are equal on average. What is possible is what the characters at each place allow. Keys that are counted up repeat
+/// far less.
 fn repeat_by_chance(counted: &Counted) -> bool {
     let pairs: f64 = counted.cells().map(|(_, n)| n as f64 * (n as f64 - 1.0) / 2.0).sum();
     let mut places: Vec<std::collections::HashSet<char>> = Vec::new();
@@ -141,7 +144,7 @@ pub(super) fn text(counted: &Counted) -> Kind {
 pub(super) fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
     let mut numbers = numbers_of(counted, &format);
     let n: usize = numbers.iter().map(|(_, count)| count).sum();
-    // Whether a logarithm is possible depends on the smallest number of all.
+    // The ends of the whole column are put in: whether a logarithm is possible depends on the smallest number.
     if let (Some((least, largest)), Some((first, _)), Some((last, _))) =
         (counted.ends(&format), numbers.first().copied(), numbers.last().copied())
     {
@@ -154,7 +157,7 @@ pub(super) fn numeric(counted: &Counted, format: NumberFormat) -> Kind {
     Kind::Numeric { scale, missing: counted.has_missing(), stray: n < counted.present, decimals, format, marks }
 }
 
-/// The decimals that nearly all numbers of a column have at the most; some of its values tell.
+/// The number of decimals that nearly no number of a column exceeds, as some of its values tell.
 fn decimals_of(counted: &Counted, format: &NumberFormat) -> u8 {
     let mark = if format.decimal_comma { ',' } else { '.' };
     let decimals = |text: &str| {

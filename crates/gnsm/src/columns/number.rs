@@ -1,7 +1,8 @@
 //! Numbers as people write them.
 //!
-//! `$4,219.50`, `1.234,56 €`, `1 234`, `1'234`, `12 %`, `12.0 oz`, `(5.00)` and `5.00-` are numbers. Whether a comma marks decimals or
-//! thousands is decided once for a column (`written.rs`), never cell by cell. `007` is not a number: its zeros matter.
+//! `$4,219.50`, `1.234,56 €`, `1 234`, `1'234`, `12 %`, `12.0 oz`, `(5.00)` and `5.00-` are numbers. Whether a comma
+//! marks decimals or thousands is decided once for a column (`written.rs`), never cell by cell. `007` is not a number:
+//! its zeros matter.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,7 @@ impl NumberFormat {
         {
             return Some(number);
         }
-        // Quickly no: every number has a digit, and this is asked of every cell.
+        // Most texts are ruled out quickly, since this is asked of every cell: a number has a digit.
         if !text.bytes().any(|byte| byte.is_ascii_digit()) {
             return None;
         }
@@ -129,7 +130,7 @@ impl NumberFormat {
     }
 }
 
-/// What stands around the digits of a number: `$`, `EUR`, `%`, `oz`; nothing for a number as programs write it.
+/// What stands around the digits of a number: `$`, `EUR`, `%`, `oz`; nothing for a plain number.
 pub(super) fn mark(text: &str) -> String {
     if parse_number(text).is_some() {
         return String::new();

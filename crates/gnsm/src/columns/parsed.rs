@@ -56,7 +56,7 @@ pub(super) fn unscaled_number(feature: &Feature, parsed: &[Parsed<'_>], row: usi
     }
 }
 
-/// Whether a number is what others of the row give, if all are there.
+/// Whether a number is what others of the row give; `None` if one of them is missing.
 pub(super) fn fits(schema: &Schema, at: usize, parsed: &[Parsed<'_>], row: usize) -> Option<bool> {
     let relation = &schema.relations[at];
     let number = |column: &usize| match &parsed[*column] {
@@ -70,8 +70,8 @@ pub(super) fn fits(schema: &Schema, at: usize, parsed: &[Parsed<'_>], row: usize
     relation.result(&terms).is_finite().then(|| relation.holds(number, &terms))
 }
 
-/// How long the date of a feature is after that of another column. From a date far outside nothing is measured: it is odd
-/// itself, and the other date is not.
+/// How long the date of a feature is after that of another column. Nothing is measured from a date far outside:
+/// otherwise the other date would be odd as well.
 pub(super) fn after(feature: &Feature, parsed: &[Parsed<'_>], from: usize, row: usize) -> Option<f64> {
     let moment = |at: usize| match &parsed[at] {
         Parsed::Moments(moments, _) => moments[row].value(),

@@ -1,14 +1,16 @@
 //! Numbers that other cells of the row give: `total` is `quantity × price`, `gross` is `net + tax`, `annual` is `12 × monthly`,
 //! `nights` is `departure − arrival in days`.
 //!
-//! A relation is found by trying: each number of the table against the sums of two or three others, against their products
-//! and quotients, against multiples of one other, and against the time between two dates (`candidates`). It counts where at
-//! least 90 % of the rows that have all its numbers follow it, to the last decimal that the result is written with. It must
-//! need all of the others: of the rows in which one matters, which are not multiplied with 1 nor added to 0, 90 % follow it
-//! too. A row that breaks a relation is odd, however usual each of its numbers is.
+//! A relation is found by trying: each number of the table against the sums of two or three others, against their
+//! products and quotients, against multiples of one other, and against the time between two dates (`candidates`). It
+//! holds for a table if at least 90 % of the rows that have all its numbers follow it, to the last decimal that the
+//! result is written with. It must need all of its numbers: a factor of 1 and an addend of 0 do not matter, and of the
+//! rows in which a number matters 90 % must follow the relation too. A row that breaks a relation is odd, however usual
+//! each of its numbers is.
 //!
-//! Numbers that were rounded before they were written leave a result open (`fit`). Of several ways to tell the same columns
-//! by each other, the one is kept that most rows follow without that: the way in which the table was made.
+//! Where numbers were rounded before they were written, a result is known only to within some limits (`fit`). Of
+//! several relations of the same columns, the one is kept that most rows follow to the last digit: it is how the table
+//! was made.
 
 mod candidates;
 mod fit;
@@ -35,7 +37,8 @@ const TRIED: usize = 64;
 const FEWEST: usize = 30;
 /// Columns of dates that are tried, at the most.
 const MOST_DATES: usize = 6;
-/// The share of rows that must be a multiple, or the time between two dates: these have one number less to tell them.
+/// The share of rows that must follow a multiple, or a time between two dates. It is larger, since fewer numbers are
+/// needed to fit by chance.
 const NEARLY_ALL: f64 = 0.98;
 /// Units of time with their seconds.
 const UNITS: [(f64, &str); 6] = [
@@ -79,15 +82,15 @@ pub struct Relation {
     pub decimals: u32,
     /// Whether training rows broke it.
     pub broken: bool,
-    /// What a multiple is multiplied with; one over the seconds of the unit of a time.
+    /// The factor of a multiple; of a time, one over the seconds of its unit.
     pub factor: f64,
-    /// How far from the result the number may be, beside its own rounding and that of the others.
+    /// How far from the result the number may be, besides what rounding explains.
     pub slack: f64,
-    /// How far off each of the others may be, because it was rounded: half a last digit, or nothing. The factor of a
-    /// multiple is one more of them.
+    /// How far off each of the other numbers may be because it was rounded: half a last digit, or 0. After them comes
+    /// the factor of a multiple.
     pub rounding: Vec<f64>,
-    /// Whether the others were made of the number and rounded. Then what its own last digit leaves open does not add to
-    /// what theirs do.
+    /// Whether the other numbers were computed from this one and rounded. Then the rounding of this one adds nothing to
+    /// theirs.
     pub rounded_once: bool,
 }
 
@@ -105,8 +108,8 @@ impl Relation {
         }
     }
 
-    /// One of the numbers from all others: the given one is the first, the others follow in their order. What stands in its
-    /// own place is not looked at.
+    /// Computes one of the numbers from all others. Number 0 is the result, and the terms follow in their order. The
+    /// number at the place `at` itself is not looked at.
     pub(crate) fn solved(&self, at: usize, numbers: &[f64]) -> Option<f64> {
         let (&given, terms) = numbers.split_first()?;
         let other = |at: usize| terms.get(at).copied().unwrap_or(f64::NAN);
@@ -132,7 +135,7 @@ impl Relation {
         self.is_near(number, self.result(terms), self.slack_at(terms))
     }
 
-    /// Whether a number is a result, within the number's own rounding and this much.
+    /// Whether a number equals a result, to within the number's own rounding and `slack`.
     fn is_near(&self, number: f64, result: f64, slack: f64) -> bool {
         (number - result).abs() <= 1.01 * (self.half() + slack) + 1e-9 * number.abs()
     }
@@ -142,14 +145,14 @@ impl Relation {
         0.5 * 0.1f64.powi(self.decimals as i32)
     }
 
-    /// How far from the result the number may be, beside its own rounding.
+    /// How far from the result the number may be, besides its own rounding.
     fn slack_at(&self, terms: &[f64]) -> f64 {
         let open = self.rounding.iter().enumerate().filter(|(_, open)| **open > 0.0);
         let own = if self.rounded_once { self.half() } else { 0.0 };
         self.slack + open.map(|(at, open)| (self.weight(at, terms) * open - own).max(0.0)).sum::<f64>()
     }
 
-    /// How far the result moves with one of the others: its derivative without the sign.
+    /// How much the result changes with one of the terms: its derivative, without the sign.
     fn weight(&self, at: usize, terms: &[f64]) -> f64 {
         let [first, second] = [0, 1].map(|at| terms.get(at).copied().unwrap_or(f64::NAN));
         let other = if at == 0 { second } else { first };
@@ -230,7 +233,7 @@ impl Relation {
     }
 }
 
-/// Small whole numbers are categories, and can be counted with all the same.
+/// Small whole numbers are categories, but one can compute with them.
 fn may_hold_numbers(kind: &Kind) -> bool {
     matches!(kind, Kind::Numeric { .. } | Kind::Categorical { .. })
 }
@@ -244,7 +247,7 @@ fn rounded(factor: f64) -> String {
     format!("{}", (factor * 1e6).round() / 1e6)
 }
 
-/// The number that a cell holds; the seconds since 1970 of a date.
+/// The number in a cell; of a date, the seconds since 1970.
 pub(crate) fn number_in(kind: &Kind, values: &Values, row: usize) -> Option<f64> {
     match (kind, values) {
         (Kind::Date { format, .. }, values) => moment(values, row, *format).map(|moment| moment.utc()),
@@ -255,7 +258,7 @@ pub(crate) fn number_in(kind: &Kind, values: &Values, row: usize) -> Option<f64>
     }
 }
 
-/// The number that a text stands for in a column; the seconds since 1970 of a date.
+/// The number that a text of a column stands for; of a date, the seconds since 1970.
 pub(crate) fn number_of_text(kind: &Kind, text: &str) -> Option<f64> {
     match kind {
         Kind::Date { format, .. } => format.parse(text).map(|moment| moment.utc()),
@@ -270,8 +273,8 @@ pub(super) fn learn_relations(table: &Table, rows: &[usize], columns: &[ColumnSc
     found(table, rows, columns, |kind| matches!(kind, Kind::Numeric { .. }))
 }
 
-/// Finds the categories that others of their row give: few nights are counted, and are the time between two dates all the
-/// same. A score does not need them, since categories are compared one by one; made rows do.
+/// Finds categories that other cells of their row give: a column of few nights is one of categories, and yet each is
+/// the time between two dates. A score does not need this, since categories are compared one by one, but made rows do.
 pub(crate) fn learn_counts(table: &Table, rows: &[usize], columns: &[ColumnSchema]) -> Vec<Relation> {
     found(table, rows, columns, |kind| matches!(kind, Kind::Categorical { .. }))
 }
@@ -324,7 +327,7 @@ fn found(
     kept.relations.into_iter().map(|(relation, _)| in_place(every.settled(relation))).collect()
 }
 
-/// Whether nearly all of these cells that are there are numbers; a stray word leaves its own row out, and no other.
+/// Whether nearly all cells that are there are numbers. A row with a stray word is then left out.
 fn holds_numbers(kind: &Kind, values: &Values, rows: &[usize]) -> bool {
     match kind {
         Kind::Numeric { .. } => true,
@@ -344,13 +347,14 @@ struct Kept {
 }
 
 impl Kept {
-    /// Keeps a relation that the rows follow, unless one that is kept says the same better.
+    /// Keeps a relation that the rows follow, unless a better one of the same columns is kept already.
     fn offer(&mut self, relation: Relation, numbers: &Numbers) {
         let members = relation.members();
         let exactly = numbers.followed(&Relation { rounding: Vec::new(), ..relation.clone() });
         let same = self.relations.iter_mut().find(|(kept, _)| kept.members() == members);
         if let Some((kept, held)) = same {
-            // The smaller of two rounded numbers is always closer to its multiple, and need not have been made of it.
+            // Two multiples that are inverse to each other are not compared this way: the smaller of two rounded
+            // numbers always fits better, and need not be the one that was computed.
             let is_inverse = relation.by == RelationKind::Multiple && kept.of != relation.of;
             if !is_inverse && exactly.held > *held + exactly.rows / 100 {
                 (*kept, *held) = (relation, exactly.held);
@@ -360,8 +364,8 @@ impl Kept {
         }
     }
 
-    /// Takes out what another says better of the same number, with one other term: an age is told to the day of admission, and
-    /// nearly as often to the day of discharge.
+    /// Drops a relation if another one of the same number differs in one term only and holds more often: an age is that
+    /// on the day of admission, and nearly as often that on the day of discharge.
     fn drop_second_best(&mut self, numbers: &Numbers) {
         let share = |relation: &Relation| {
             let Followed { rows, held } = numbers.followed(relation);
@@ -380,8 +384,8 @@ impl Kept {
         self.relations.retain(|(relation, _)| shares.next().is_some_and(|own| !is_second(relation, own)));
     }
 
-    /// Whether a multiple that nobody would write is a consequence of others: 6.2632 times the tax, where the gross amount is
-    /// 1.19 times the net amount, and the tax 0.19 times.
+    /// Whether a multiple with an unlikely factor follows from others: gross = 6.2632 × tax follows from gross = 1.19 ×
+    /// net and tax = 0.19 × net.
     fn follows(&self, relation: &Relation) -> bool {
         if relation.by != RelationKind::Multiple || is_round(relation.factor) {
             return false;

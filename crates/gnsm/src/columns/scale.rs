@@ -1,7 +1,8 @@
-//! Location and scale of a column of numbers, from quantiles: one absurd value moves neither.
+//! The centre and the spread of a column of numbers, from quantiles: one absurd value moves neither.
 //!
-//! Values are cut at the quantiles 1 % and 99 % before their mean and deviation are taken. A column of positive numbers whose
-//! logarithm is closer to a bell than the numbers themselves (amounts, durations, counts) is scaled on its logarithm.
+//! Values are cut at the quantiles 1 % and 99 % before their mean and deviation are taken. A column of positive numbers
+//! whose logarithms are closer to a normal distribution than the numbers themselves (amounts, durations, counts) is
+//! scaled by its logarithms.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ const STRAIGHT: f64 = 10.0;
 const LARGEST: f64 = 20.0;
 /// The share of values that is cut at each end.
 const CUT: f64 = 0.01;
-/// How many nats a value the logarithm has to gain before it is used.
+/// The nats by which the logarithm has to fit better, per value, before it is used.
 const GAIN: f64 = 0.1;
 
 /// z = (t(x) − centre)/spread, where t is the number itself or its logarithm.
@@ -20,7 +21,7 @@ const GAIN: f64 = 0.1;
 pub struct Scale {
     /// What z = 0 stands for.
     pub centre: f64,
-    /// What z = 1 is more than that.
+    /// How much more than that z = 1 stands for.
     pub spread: f64,
     /// t(x) = log(x + this), if there is a logarithm.
     pub log_offset: Option<f64>,
@@ -39,7 +40,8 @@ impl Scale {
                 let logarithmic = Self::of(&finite, Some(offset));
                 let n: f64 = finite.iter().map(|(_, count)| *count as f64).sum();
                 let slope = finite.iter().map(|(value, count)| (value + offset).ln() * *count as f64).sum::<f64>() / n;
-                // The log-likelihood of a bell, a value, up to what both have: −log spread, and the slope of the logarithm.
+                // The log-likelihood of a normal distribution, per value and without what both have: −ln spread, less
+                // the mean logarithm of the values where the logarithm is taken.
                 let gain = plain.spread.ln() - (logarithmic.spread.ln() + slope);
                 if gain > GAIN { logarithmic } else { plain }
             }
@@ -58,13 +60,13 @@ impl Scale {
         let (low, high) = if low <= high { (moved(low), moved(high)) } else { (moved(high), moved(low)) };
         let n = total as f64;
         let kept = || sorted.iter().map(|(value, count)| (moved(*value).clamp(low, high), *count as f64));
-        // Divided before they are summed: the sum of finite numbers may not be finite.
+        // Each is divided before all are summed, since the sum of finite numbers may be infinite.
         let centre = kept().map(|(value, count)| value / n * count).sum::<f64>();
         let spread = kept().map(|(value, count)| (value - centre).powi(2) / n * count).sum::<f64>().sqrt();
         if low < high && spread > 0.0 && spread.is_finite() {
             return Self { centre, spread, log_offset };
         }
-        // All but a few values are the same. Of the others, the least quarter tells what a step is.
+        // All but a few values are the same. The scale is then the lower quartile of how far the others are from it.
         let mut steps: Vec<f64> =
             sorted.iter().map(|(value, _)| (moved(*value) - low).abs()).filter(|step| *step > 0.0).collect();
         steps.sort_by(f64::total_cmp);
@@ -80,7 +82,7 @@ impl Scale {
             Some(offset) => (value + offset).ln(),
             None => value,
         };
-        // Halves first: the difference of two finite numbers may not be finite.
+        // Halved before they are subtracted, since the difference of finite numbers may be infinite.
         let z = 2.0 * (moved / 2.0 - self.centre / 2.0) / self.spread;
         let size = z.abs();
         let limited = if size <= STRAIGHT { size } else { (STRAIGHT + (size - STRAIGHT).ln_1p()).min(LARGEST) };

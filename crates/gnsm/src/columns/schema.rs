@@ -47,7 +47,7 @@ pub enum KindChoice {
     DayFirst,
     /// A date such as `3/5/2024` that begins with the month.
     MonthFirst,
-    /// A key: left out of the score, but for repeats and odd shapes.
+    /// A key: only repeats and odd shapes are scored.
     Identifier,
     /// Free text: its length and shape only.
     Text,
@@ -131,7 +131,7 @@ pub enum Kind {
         rare: Vec<Vec<String>>,
         /// Whether training rows missed this value: then "missing" is a category like any other.
         missing: bool,
-        /// The shapes of its values, where a new value alone says little; sorted.
+        /// The shapes of its values, sorted, if a new value by itself tells little.
         shapes: Vec<String>,
         /// What its codes begin with, where that is one of a few; the most common first.
         leads: Vec<String>,
@@ -157,13 +157,14 @@ pub enum Kind {
         format: DateFormat,
         /// What of it is looked at: the hour, the weekday and so on.
         parts: Vec<PartOfDate>,
-        /// Dates before the first or after the second are far outside, in seconds since 1970.
+        /// Dates before the first of these or after the second are far outside; in seconds since 1970.
         range: [f64; 2],
         /// The first and the last date, but for a few at each end.
         seen: [f64; 2],
         /// The scale of the date itself, where it is scored.
         scale: Option<Scale>,
-        /// Whether how long ago it was is scored instead of the date: tomorrow's newborn is born tomorrow.
+        /// Whether its age is scored instead of the date itself. Dates of birth grow later with every year, ages do
+        /// not.
         by_age: bool,
         /// Times of day that repeat, as written and sorted: each is a category.
         times: Vec<String>,
@@ -172,7 +173,7 @@ pub enum Kind {
         /// Whether training rows had something there that is not a date.
         stray: bool,
     },
-    /// A key that tells rows apart: not scored, but for repeats and odd shapes.
+    /// A key, which tells rows apart. Its value is not scored; that it repeats, or has an odd shape, is.
     Identifier {
         /// The shapes of its values, sorted; none if they are too many to tell anything.
         shapes: Vec<String>,
@@ -186,7 +187,7 @@ pub enum Kind {
         repeats: bool,
         /// Whether values repeat as often as they would by chance, so that a repeated one tells nothing.
         by_chance: bool,
-        /// The place of the most common shape: it stands for a missing key.
+        /// The place of the most common shape, which stands for that of a missing key.
         usual: u32,
         /// What its values begin with, where that is one of a few; the most common first.
         leads: Vec<String>,
@@ -210,7 +211,7 @@ pub struct PartOfDate {
     pub part: DatePart,
     /// The values that training rows had, ascending.
     pub values: Vec<u32>,
-    /// The place of the most common one: it stands for a missing date, about which the part has nothing to say.
+    /// The place of the most common one, which stands for the part of a missing date.
     pub usual: u32,
 }
 
@@ -236,9 +237,9 @@ pub struct Difference {
     pub of: usize,
     /// The column it is compared with.
     pub from: usize,
-    /// The scale of the difference in seconds; none where only before and after count.
+    /// The scale of the difference in seconds; `None` if it only counts whether the date is before or after.
     pub scale: Option<Scale>,
-    /// Whether training rows had the date before, at the same time as and after the other.
+    /// Whether training rows had this date before the other, at the same time, and after it.
     pub seen: [bool; 3],
     /// The most common of these three.
     pub usual: u32,
@@ -264,7 +265,7 @@ impl Schema {
         let learn = |column: &Column, elsewhere| learn_one(table, column, rows, choices, survey, elsewhere);
         let mut learned: Vec<(&Column, (ColumnSchema, Written))> =
             used.map(|column| Ok((column, learn(column, None)?))).collect::<Result<_>>()?;
-        // A column may leave open what `1.508` is, and the others tell.
+        // One column may not tell whether `1.508` is a decimal number; the others do.
         let numbers = learned.iter().filter(|(_, (schema, _))| matches!(schema.kind, Kind::Numeric { .. }));
         let decimal_comma = common(numbers.map(|(_, (_, written))| written));
         for (column, known) in learned.iter_mut().filter(|(_, (_, written))| written.depends(decimal_comma)) {
@@ -328,8 +329,8 @@ impl Schema {
     }
 }
 
-/// The line of the header, where lines with a title stand above it. Then all is one column, and most of its cells, the last
-/// one too, have as many commas as the header has.
+/// The line of the header, if a title stands above it. Such a file is read as one column, and most of its cells, the
+/// last one too, have as many commas as the header.
 fn later_header(table: &Table) -> Option<u64> {
     let [Column { values, .. }] = table.columns.as_slice() else { return None };
     let in_row = |row: usize, mark: char| values.text(row).map_or(0, |text| text.matches(mark).count());
@@ -367,7 +368,7 @@ fn learn_one(
     }
 }
 
-/// The table with these texts as missing values: itself where that is so already, as it is by default.
+/// The table with these texts as missing values; the table itself if that is so already.
 pub(crate) fn marked<'a>(table: &'a Table, missing: Option<&[String]>) -> Cow<'a, Table> {
     match missing.filter(|texts| !is_default_missing(texts) && !table.is_marked(texts)) {
         None => Cow::Borrowed(table),

@@ -22,8 +22,9 @@ pub fn shape(text: &str) -> String {
 /// The class of digits and of the letters a to f in a shape of hexadecimal numbers.
 const HEX: char = 'x';
 
-/// The shape of a key. With `hex`, a digit and a letter from a to f are of one class: `3fa5-07` is `xxxx-xx`. With `loose`, the
-/// number of digits is left out, for columns whose numbers have any length: `INV-99` and `INV-100` are both `A-9`.
+/// The shape of a key. With `hex`, a digit and a letter from a to f are of one class: `3fa5-07` is `xxxx-xx`. With
+/// `loose`, the number of digits is left out, for columns whose numbers have any length: `INV-99` and `INV-100` are
+/// both `A-9`.
 pub fn key_shape(text: &str, hex: bool, loose: bool) -> String {
     if !hex {
         let mut shape = shape(text);
@@ -32,7 +33,8 @@ pub fn key_shape(text: &str, hex: bool, loose: bool) -> String {
         }
         return shape;
     }
-    // Each part is a shape of its own, so letters on both sides of a class stay two.
+    // The texts between hexadecimal digits are shaped one by one, so that letters before and after digits are not taken
+    // for one run.
     let mut made = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -82,8 +84,8 @@ pub fn lead(text: &str) -> &str {
     }
 }
 
-/// Letters that one typing error changes: replaced, left out, added, or two swapped (the restricted Damerau-Levenshtein distance).
-/// `None` where it is more than `most`.
+/// The number of typing errors between two texts: a letter replaced, left out or added, or two swapped (the restricted
+/// Damerau-Levenshtein distance). `None` if it is more than `most`.
 pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > most {
@@ -117,7 +119,7 @@ pub fn nearest<'a>(text: &str, others: impl Iterator<Item = &'a str>) -> Option<
     let mut tied = false;
     for other in others.filter(|other| *other != text) {
         let limit = best.map_or(most, |(steps, _)| steps);
-        // A difference in blanks or in case alone is the nearest there is.
+        // A difference only in blanks or in case counts as the smallest of all.
         let steps = if other.trim().eq_ignore_ascii_case(trimmed) { Some(0) } else { distance(trimmed, other, limit) };
         if let Some(steps) = steps {
             tied = best.is_some_and(|(least, _)| steps == least);

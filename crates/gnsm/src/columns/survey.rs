@@ -1,4 +1,5 @@
-//! What only all rows of a table can tell, from one pass over them in batches, in room that does not grow with the rows.
+//! What only all rows of a table can tell, from one pass over them in batches, in room that does not grow with the
+//! rows.
 //!
 //! A table that does not fit into memory is learned from some of its rows (`chosen.rs`), but what its columns are is
 //! learned from all of them. A [`Survey`] of each part of a table can be made anywhere, and surveys can be merged. The
@@ -13,9 +14,10 @@
 //! | how many values occur once, whether a key repeats | exact | told by those values |
 //! | quantiles; the share of cells that are numbers, dates, words; which categories are the most common | exact | from the chosen rows |
 //!
-//! So the kind of a column, its categories, scale and dates are the same as if the whole table were in memory, unless the
-//! column has more distinct values than that. Two things are never surveyed. How long one date is after another is learned
-//! from the chosen rows. And whether numbers grow from row to row is not asked, because that depends on the order of rows.
+//! So the kind of a column, its categories, scale and dates are the same as if the whole table were in memory, unless
+//! the column has more distinct values than that. Two things are never surveyed. How long one date is after another is
+//! learned from the chosen rows. And whether numbers grow from row to row is not asked, because that depends on the
+//! order of rows.
 
 mod hash;
 mod value;
@@ -49,11 +51,11 @@ pub struct Survey {
 struct SurveyedColumn {
     name: String,
     cell_type: CellType,
-    /// Whether dates by type came beside something else, so that the values are of no use.
+    /// Whether the column had cells of a date type and others too, so that the values cannot be used.
     mixed: bool,
     present: u64,
     values: SmallestValues,
-    /// The smallest and the largest number, as bits: there may be none, and then they are the wrong way round.
+    /// The smallest and the largest number, as bits. If there is no number, they are +∞ and −∞.
     range: [u64; 2],
 }
 
@@ -128,13 +130,13 @@ impl Survey {
         }
     }
 
-    /// With everything that is not needed let go: only then does the result not depend on the order of the rows.
+    /// Drops everything that is not needed. Only then does the result not depend on the order of the rows.
     pub fn settled(mut self) -> Self {
         self.columns.iter_mut().for_each(|column| column.values.settle());
         self
     }
 
-    /// The chosen rows with all columns, of the types that all rows together have.
+    /// The chosen rows, with all columns that any row had and with the types that these have over all rows.
     pub(super) fn retyped(&self, mut table: Table) -> Result<Table> {
         let n_rows = table.n_rows();
         for surveyed in &self.columns {
@@ -149,7 +151,8 @@ impl Survey {
             }
         }
         if table.rows_may_omit_columns {
-            // The columns of such a format come in the order in which rows first had them.
+            // In such a format columns come in the order in which rows first have them; sorted, they do not depend on
+            // the order of rows.
             table.columns.sort_by(|a, b| a.name.cmp(&b.name));
         }
         Ok(table)
@@ -247,7 +250,7 @@ impl SurveyedColumn {
             return;
         }
         let both = self.cell_type.with(&other);
-        // The seconds of a date say nothing beside cells that are none.
+        // Beside cells that are no dates, a date's seconds cannot be used.
         self.mixed |= [&self.cell_type, &other].iter().any(|one| one.is_time() && **one != both);
         self.cell_type = both;
     }
@@ -280,7 +283,7 @@ impl SurveyedColumn {
     }
 
     fn beyond(&self, missing: u64) -> Beyond {
-        // An estimate may be too large, but there are no more values than cells.
+        // The estimate may be too large: there cannot be more values than cells.
         let distinct = self.values.distinct().min(self.present);
         let singles = self.values.singles();
         let [least, largest] = self.range.map(f64::from_bits);
@@ -341,7 +344,7 @@ impl CellType {
         matches!(self, Self::Date | Self::DateTime | Self::TimeOfDay)
     }
 
-    /// The type of a column that has cells of both, as where batches are put together.
+    /// The type of a column that has cells of both types, by the rule for batches that are put together.
     fn with(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Unsupported(_), _) | (_, Self::Open) => self.clone(),

@@ -1,12 +1,13 @@
 //! Which mark stands before the decimals of a column, a point or a comma.
 //!
-//! Most columns tell it themselves: `12.5` and `1,234.5` have a decimal point, `12,5` and `1.234,5` a decimal comma. Where
-//! a mark always stands before three digits, as in `1.508`, it may also stand between thousands. Then, in this order:
+//! Most columns tell it themselves: `12.5` and `1,234.5` have a decimal point, `12,5` and `1.234,5` a decimal comma. If
+//! a mark always stands before three digits, as in `1.508`, it may also mark thousands. Then the first of these decides
+//! that applies:
 //!
 //! 1. A cell below one, such as `0.508`, or a number above 999 without a mark shows that the mark is one of decimals.
 //! 2. The other columns tell, if they all agree: where amounts are written `84,32`, `1.508` has thousands.
-//! 3. Beside numbers below 1000 that have no mark, it stands between thousands: decimals are not left out by chance in all
-//!    of these and kept with three digits in all others.
+//! 3. If numbers below 1000 have no mark, it marks thousands: it would be strange if these had no decimals, and all
+//!    others had three.
 //! 4. A point marks decimals, and a comma thousands.
 //!
 //! All of this is counted by cells, so that it is the same for a table and for a survey of it.
@@ -16,19 +17,21 @@ use super::number::{NumberFormat, common_unit};
 /// Places of the two marks in what is counted.
 const POINT: usize = 0;
 const COMMA: usize = 1;
-/// One cell in this many may be against a reading: tables have errors.
+/// One cell in this many may contradict a reading, since tables have errors.
 const ONE_IN: usize = 20;
-/// Cells with and without a mark that are needed for the two to tell anything, and the share of them.
+/// How many cells with a mark and without one are needed before they tell anything, and which share of all: one in
+/// `ONE_OF`.
 const FEWEST: usize = 3;
 const ONE_OF: usize = 50;
 
-/// How the cells of a column are written, in counts of cells; of two counts, one is for each mark.
+/// How the cells of a column are written, as counts of cells. Where there are two counts, they are for the point and
+/// for the comma.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Written {
     unit: Option<String>,
     /// Numbers, if this mark stands before decimals.
     numbers: [usize; 2],
-    /// Those of them that are numbers in no other way, and have a mark.
+    /// Those of them that have a mark and are no numbers by the other reading.
     sure: [usize; 2],
     /// Those of these that are below one.
     fractions: [usize; 2],
@@ -77,8 +80,8 @@ impl Written {
         }
     }
 
-    /// The format of the column, and how many of its cells are numbers. What the other columns have is whether a comma
-    /// marks their decimals, if that is known.
+    /// The format of the column, and how many of its cells are numbers. The argument says whether the other columns
+    /// have decimal commas, if that is known.
     pub fn format(&self, elsewhere: Option<bool>) -> (NumberFormat, usize) {
         let decimal_comma = self.has_decimal_comma(elsewhere);
         (NumberFormat { decimal_comma, unit: self.unit.clone() }, self.numbers[usize::from(decimal_comma)])
@@ -103,7 +106,7 @@ impl Written {
         elsewhere.unwrap_or(if has_both { mark == POINT } else { by_count })
     }
 
-    /// Whether a comma marks the decimals, if the column itself leaves no doubt.
+    /// Whether the column has decimal commas, if its own cells leave no doubt.
     pub fn clearly(&self) -> Option<bool> {
         let is_clear = |mark: usize| {
             let sure = self.sure[mark];
@@ -113,7 +116,7 @@ impl Written {
     }
 }
 
-/// Whether a comma marks the decimals of a table, where all columns that leave no doubt agree.
+/// Whether a table has decimal commas, if all columns that leave no doubt agree.
 pub(super) fn common<'a>(columns: impl Iterator<Item = &'a Written>) -> Option<bool> {
     let mut told = columns.filter_map(Written::clearly);
     let first = told.next()?;
@@ -128,7 +131,8 @@ mod tests {
         Written::of(cells.iter().map(|cell| (*cell, 1)))
     }
 
-    /// Whether a comma marks decimals where nothing is known of other columns, where these have points, and where commas.
+    /// Whether a comma marks decimals where nothing is known of other columns, where these have points, and where
+    /// commas.
     fn commas(cells: &[&str]) -> [bool; 3] {
         [None, Some(false), Some(true)].map(|elsewhere| written(cells).format(elsewhere).0.decimal_comma)
     }

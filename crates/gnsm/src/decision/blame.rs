@@ -67,13 +67,14 @@ impl RowView<'_> {
         .collect()
     }
 
-    /// The column that each feature speaks against: its own, but for what ties columns together. How long a date is after
-    /// another speaks against the other where that one is odd besides. A relation that is broken speaks against the
-    /// number that no relation which holds has, or against the one that is odd besides.
+    /// The column that each feature blames. It is the feature's own, with two exceptions. The time between two dates
+    /// blames the other date, if that one is clearly odder by itself. A broken relation such as `total = nights × rate`
+    /// blames one of its numbers. Numbers that are part of a relation that holds are cleared; of the others, the one is
+    /// blamed that is odd by itself.
     fn blamed(&self, part_of: &impl Fn(&Feature) -> f64) -> Vec<usize> {
         let (features, schema) = (self.case.encoder.features(), self.case.encoder.schema());
         let ties = |feature: &Feature| matches!(feature.aspect, Aspect::After(_) | Aspect::Fits(_));
-        // What speaks against each column besides, with how far dates are apart.
+        // How odd each column is by itself, with the time between its dates and others.
         let mut dated = vec![0.0; schema.columns.len()];
         for feature in features.iter().filter(|feature| !ties(feature)) {
             dated[feature.column] += part_of(feature);
@@ -120,14 +121,14 @@ impl RowView<'_> {
         }
     }
 
-    /// Whether a feature's words come first, whatever its part: that a date is none or is far outside, and the value that
-    /// should stand there say more than what is usual of a shape, an hour or a weekday.
+    /// Whether a feature's words come first, however small its part. `not a date`, or the value that should stand
+    /// there, tell more than an unusual shape, hour or weekday.
     fn says_more(&self, feature: &Feature, column: usize) -> bool {
         let code = self.rows.codes(self.row)[feature.group];
         match feature.aspect {
             Aspect::Fits(_) if feature.column != column => false,
             Aspect::Position | Aspect::Fits(_) => code == UNSEEN || feature.is_stray(code),
-            // That there is a key where none is expected says more than its shape.
+            // If no key is expected here, that there is one tells more than its shape.
             Aspect::Key => self.expected_code(feature).is_some_and(|(expected, p)| expected != code && p >= LIKELIER),
             Aspect::Value => {
                 let name = &self.case.encoder.schema_of(feature).name;
@@ -338,7 +339,7 @@ impl RowView<'_> {
         let of_number = feature.number.map(|number| self.rows.numbers(self.row)[number]).filter(|z| !z.is_nan());
         if code == UNSEEN && self.is_date(feature) {
             reason.note = Some("far outside of the usual dates".into());
-            // Not all that is let pass: dates begin and end with what was seen.
+            // The first and the last date that were seen; what counts as far outside begins farther out.
             reason.expected = Some(format!("{} to {}", date(*first), date(*last)));
         } else if !self.is_date(feature) {
             reason.note = Some("not a date".into());

@@ -12,9 +12,9 @@
 //!   that p allows under the usual alternatives: −1 / (e p ln p) for p < 1/e (Sellke, Bayarri and Berger, *Calibration
 //!   of p Values*, The American Statistician 2001).
 //!
-//! Some cells break the rule of their column: `unknown` among numbers, a date a century off, a key that occurs twice where
-//! all others occur once. Such a cell is wrong with probability 1 / (1 + k) at least, where k others of the column break
-//! the same rule: one `unknown` is a mistake, fifty are how the column says so.
+//! Some cells break the rule of their column: `unknown` among numbers, a date a century off, a key that occurs twice
+//! where all others occur once. If k other cells of the column break the same rule, such a cell is wrong with
+//! probability 1 / (1 + k) at least: one `unknown` is a mistake, but fifty are how this column says "missing".
 //!
 //! Let ε be the share of wrong cells in the table. A cell is then wrong with probability ε r / (1 − ε + ε r), and ε is
 //! the mean of these, found by repeating both (EM). Cells that are more likely wrong than right are listed, the surest
@@ -195,7 +195,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// The ratio of a feature that is odd, and what should stand in the cell.
+    /// The ratio r of an odd feature, and what should stand in the cell.
     fn feature(&self, feature: &Feature, is_odd: &dyn Fn(usize) -> bool) -> Option<(f64, Option<(String, f64)>)> {
         let layout = self.sought.case.encoder.layout();
         let (n_numbers, n_cells) = (layout.n_numbers(), layout.n_cells());
@@ -207,7 +207,7 @@ impl Judge<'_> {
         number.into_iter().chain(category).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// The least probability that a cell is wrong that breaks the rule of its column.
+    /// How probable it is at least that a cell is wrong, because it breaks the rule of its column.
     fn breaks_rule(&self, feature: &Feature) -> Option<f64> {
         let code = self.rows.codes(self.at)[feature.group];
         let others = || {
@@ -307,8 +307,8 @@ impl Values<'_> {
         self.counts.get(place).map(|count| f64::from(*count) / self.members[place])
     }
 
-    /// The probability of something new, where what was seen is new and has the probability `seen`. Values that occur once
-    /// may share a place: the next row with the same value would be the second, so all of them tell of new values.
+    /// The probability of any new value, where the value that was seen is new and has the probability `seen`. Values
+    /// that occur once may share a place; all of these count as new.
     fn something_new(&self, code: usize, seen: f64) -> f64 {
         let shares = |place: &usize| self.members[*place] > 1.0 && self.counts[*place] > 0;
         let is_of_new = |place: &usize| shares(place) && self.rows_of_one(*place) == Some(1.0);
@@ -339,7 +339,7 @@ fn is_misspelt(text: &str, of: &str) -> bool {
     text != of && distance(text, of, most).is_some()
 }
 
-/// The share of wrong cells, by EM; cells that are no candidates are right.
+/// The share of wrong cells, by EM; cells that are no candidates count as right.
 fn share_of_wrong(candidates: &[Candidate], n_cells: f64) -> f64 {
     let mut share = FIRST_SHARE;
     for _ in 0..ROUNDS {

@@ -3,9 +3,9 @@
 use crate::columns::{DatePart, WEEKDAYS, length_in, length_text, length_with, month_name};
 
 const DAY: f64 = 86_400.0;
-/// The number of a unit of time from which on it is too long to read.
+/// From this number on, a larger unit of time is used.
 const MOST_OF_UNIT: f64 = 1000.0;
-/// What a limit that went through its z may be off, in steps of the last decimal.
+/// How far off a limit may be after it was scaled and back, in steps of the last decimal.
 const NOISE: f64 = 1e-3;
 /// Steps of the last decimal that a number holds exactly.
 const MOST_STEPS: f64 = 1e15;
@@ -41,7 +41,7 @@ pub(super) fn part_name(part: DatePart, value: u32) -> String {
     }
 }
 
-/// Values of a part, those that follow each other together: `Monday to Friday`, `7 h to 18 h, 20 h`.
+/// Values of a part of a date, with runs put together: `Monday to Friday`, `7 h to 18 h, 20 h`.
 pub(crate) fn runs(part: DatePart, values: &[u32]) -> String {
     let name = |value: u32| match part {
         DatePart::Hour => format!("{value} h"),
@@ -70,8 +70,8 @@ pub(super) fn after_text(seconds: f64, limits: Option<[f64; 2]>, in_days: bool, 
     }
 }
 
-/// The limits of a range and a length outside of it, in units in which the length is seen to be outside. Dates without a time
-/// are whole days apart (`in_days`).
+/// The limits of a range and a length outside of it, in a unit that is fine enough to show that the length is outside.
+/// Dates without a time are whole days apart (`in_days`).
 fn lengths(low: f64, high: f64, length: f64, in_days: bool) -> [String; 3] {
     let texts = |text: &dyn Fn(f64) -> String| [low, high, length].map(text);
     let tells = |[a, b, own]: &[String; 3]| (own != a && own != b) || (low <= length && length <= high);
@@ -84,7 +84,7 @@ fn lengths(low: f64, high: f64, length: f64, in_days: bool) -> [String; 3] {
             return [low * DAY, high * DAY, length].map(|length| length_in(length, DAY));
         }
     }
-    // A smaller unit shows what a larger one rounds away, and where its numbers would be long, decimals do.
+    // A smaller unit shows what a larger one rounds away. Where its numbers would be long, decimals are used.
     let is_short = |unit: &f64| largest / unit < MOST_OF_UNIT;
     let units = || [DAY, 3600.0, 60.0, 1.0].into_iter().filter(is_short);
     let finer = units().map(|unit| texts(&|length| length_in(length, unit)));
@@ -131,8 +131,8 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// The first and the last number with so many decimals within some limits; `None` if there is none. The number itself is
-    /// never within, however its limits are rounded.
+    /// The first and the last number with this many decimals between two limits; `None` if there is none. They are
+    /// rounded so that the odd number is never between them.
     fn inside(self, [low, high]: [f64; 2], decimals: usize) -> Option<[f64; 2]> {
         let in_one = 10f64.powi(decimals as i32);
         let (mut first, mut last) = ((low * in_one - NOISE).ceil(), (high * in_one + NOISE).floor());
@@ -144,10 +144,11 @@ impl Outside {
         (first <= last && first.abs().max(last.abs()) < MOST_STEPS).then(|| [first / in_one, last / in_one])
     }
 
-    /// The range as it is shown beside the number, with the decimals of its column; with more where these leave nothing.
+    /// The range as it is shown beside the number, with the decimals of the column, or with more if nothing would be
+    /// left of it.
     pub fn range_text(self, limits: [f64; 2], decimals: usize) -> String {
         let largest = limits[0].abs().max(limits[1].abs());
-        // Four digits tell enough, and so do two decimals of a large number.
+        // Four digits are enough, and for a large number two decimals.
         let enough = (3.0 - largest.max(f64::MIN_POSITIVE).log10().floor()).max(2.0) as usize;
         let from = decimals.min(enough);
         let shown = (from..from + MORE_DECIMALS).find_map(|decimals| Some((decimals, self.inside(limits, decimals)?)));
@@ -159,7 +160,7 @@ impl Outside {
     }
 }
 
-/// The digits with which a number outside of a range is seen to be outside: four where they do.
+/// How many digits show that a number is outside of a range: at least four.
 fn digits_that_tell(value: f64, [low, high]: [f64; 2]) -> usize {
     let rounded = |limit: f64, digits: usize| with_digits(limit, digits).parse::<f64>().unwrap_or(limit);
     let tells = |digits: &usize| value < rounded(low, *digits) || value > rounded(high, *digits);

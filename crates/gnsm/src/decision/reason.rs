@@ -78,7 +78,8 @@ impl Reason {
     /// What is odd, and what would be usual: `= Finance (seen 0.4 % of the time in such rows), expected Marketing (91 %)`.
     pub fn words(&self) -> String {
         let mut words = format!("= {}", visible(&self.saw));
-        // Of a missing cell it is told what should stand there if something does, however often nothing does.
+        // For a missing cell, the reason says what should stand there if anything should, even if it is usually
+        // missing.
         let is_usual = self.seen_probability.zip(self.probability).is_some_and(|(seen, expected)| seen > expected);
         match (&self.note, self.seen_probability) {
             (Some(note), _) => words += &format!(", {note}"),
@@ -113,7 +114,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Distinct rows explained at a time: the parts of all their cells at all levels are held at once.
+/// Distinct rows that are explained at a time; few, since the parts of all their cells at all levels are in memory
+/// together.
 const BLOCK: usize = 1024;
 
 /// Rows of a table, and what judges them.

@@ -49,10 +49,9 @@ pub struct Scored {
 
 /// The scores of rows that the model did not learn from.
 ///
-/// At most 10,000 distinct ones are kept. Where there are more, the highest 5,000 stay, since small p-values come from
-/// them, and the others are taken together in groups of neighbours, each moved up to its highest. Which scores
-/// form a group depends on their ranks alone, and moving a calibration score up only makes p-values larger: all
-/// that is promised still holds.
+/// At most 10,000 distinct ones are kept. If there are more, the highest 5,000 stay as they are, since small p-values
+/// come from them. The others are put together in groups of neighbours, and each group counts as its highest score.
+/// That can only make p-values larger, so all that is promised still holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
@@ -115,10 +114,11 @@ impl Calibration {
 
     /// p-values that go on beyond the bulk of the calibration rows.
     ///
-    /// [`Self::p_value`] cannot be below 1 / (n + 1), and where a table is judged by its own rows it says no more than the rank of
-    /// a row. So above the 97.5 % point a [`BulkTail`] stands for the rows. Where the method knows how rare its scores are, its
-    /// step is taken, and so is where it begins, unless the 97.5 % point is lower: then no odd row can stretch it, however many
-    /// there are. Else all comes from quantiles, which a few odd rows hardly move.
+    /// [`Self::p_value`] cannot be below 1 / (n + 1), and where a table is judged by its own rows it says no more than
+    /// the rank of a row. So above the 97.5 % point a [`BulkTail`] takes the place of the rows. If the method knows how
+    /// fast its scores become rare, the tail's step is the method's. It begins where the method says, or at the 97.5 %
+    /// point if that is lower. Then odd rows cannot stretch it, however many there are. Otherwise, step and beginning
+    /// come from quantiles, which a few odd rows hardly move.
     pub(crate) fn tail(&self, known: Option<BulkTail>) -> TailOfScores<'_> {
         if self.rows() < FEWEST_FOR_TAIL {
             return TailOfScores { calibration: self, tail: BulkTail::default() };
@@ -145,8 +145,8 @@ impl Calibration {
         self.scores[position]
     }
 
-    /// The smallest p-value that exists, 1 / (n + 1): a contamination below it flags nothing, and a false discovery
-    /// rate q flags nothing until 1 / (q (n + 1)) of the scored rows are odder than every calibration row.
+    /// The smallest p-value that exists, 1 / (n + 1). A contamination below it flags nothing. A false discovery rate q
+    /// flags nothing unless a share 1 / (q (n + 1)) of the scored rows are odder than every calibration row.
     pub fn smallest_p(&self) -> f64 {
         1.0 / (self.rows() + 1) as f64
     }
@@ -169,8 +169,8 @@ impl Calibration {
     }
 }
 
-/// p-values that go on beyond the bulk of the calibration rows: above their 97.5 % point, the share of rows
-/// that have a score falls by e with every step of one length.
+/// p-values that go on beyond the bulk of the calibration rows: above their 97.5 % point, the share of rows with such a
+/// score falls by a factor of e with every step of the same length.
 #[derive(Debug, Clone, Copy)]
 pub struct TailOfScores<'a> {
     calibration: &'a Calibration,

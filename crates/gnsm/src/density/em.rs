@@ -1,8 +1,8 @@
 //! Fits a mixture by expectation-maximisation (Dempster, Laird and Rubin, 1977).
 //!
 //! The expectation step computes rₙₖ, the share of component k in row n. Let cₙ be the count of the row and Nₖ = Σₙ cₙ
-//! rₙₖ. The maximisation step sets wₖ = Nₖ / Σₙ cₙ, μₖ = Σₙ cₙ rₙₖ xₙ / Nₖ and Σₖ = Σₙ cₙ rₙₖ (xₙ − μₖ)(xₙ − μₖ)ᵀ / Nₖ +
-//! ε I. A component that sits on repeated rows, or on a constant column, would collapse to a point of infinite
+//! rₙₖ. The maximisation step sets wₖ = Nₖ / Σₙ cₙ, μₖ = Σₙ cₙ rₙₖ xₙ / Nₖ and Σₖ = ε I + Σₙ cₙ rₙₖ (xₙ − μₖ)(xₙ − μₖ)ᵀ /
+//! Nₖ. A component that sits on repeated rows, or on a constant column, would collapse to a point of infinite
 //! density; the ε prevents that. It stops when the mean log-likelihood changes by less than the tolerance, as
 //! scikit-learn does.
 
@@ -43,7 +43,7 @@ pub struct MixtureConfig {
     pub components: usize,
     /// The most iterations of one start.
     pub max_iterations: usize,
-    /// A change of the mean log-likelihood below which iterating stops.
+    /// Iterating stops when the mean log-likelihood changes by less than this.
     pub tolerance: f64,
     /// What is added to the variances; meant for standardised columns.
     pub regularisation: f64,
@@ -79,7 +79,7 @@ impl MixtureConfig {
     }
 }
 
-/// Rows of one kind or another, each with its count: what expectation-maximisation has to know of them.
+/// What expectation-maximisation has to know of rows, whether they are stored densely or sparsely: each has a count.
 pub(super) trait Points: Copy + Sync {
     /// How often each row occurs.
     fn counts(&self) -> &[f64];
@@ -265,7 +265,8 @@ impl Rows<'_> {
     }
 }
 
-/// Sums over rows, in parallel, of what `add` adds for a range of them. The ranges depend on the number of rows and of sums alone.
+/// Sums over rows, in parallel, of what `add` adds for a range of them. The ranges depend on the number of rows and of
+/// sums alone.
 pub(super) fn sum_over_pieces<F>(n_rows: usize, length: usize, add: F) -> Vec<f64>
 where
     F: Fn(Range<usize>, &mut [f64]) + Sync,

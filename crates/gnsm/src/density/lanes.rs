@@ -25,7 +25,7 @@ pub(super) fn block<const N: usize>(rows: &[f64], dimension: usize) -> Vec<[f64;
     block
 }
 
-/// One value for each row, in parallel, from a function that maps blocks to values.
+/// One value for each row, computed in parallel by a function that maps blocks to values.
 pub(super) fn map_rows<F>(rows: &[f64], dimension: usize, evaluate: F) -> Vec<f64>
 where
     F: Fn(&[[f64; LANES]]) -> [f64; LANES] + Sync,

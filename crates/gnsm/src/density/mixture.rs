@@ -70,7 +70,7 @@ impl GaussianMixture {
         gradient
     }
 
-    /// What each value of the row has of the squares in its log-density: ½ Σₖ rₖ (x − μₖ)ⱼ (Σₖ⁻¹ (x − μₖ))ⱼ.
+    /// The share of each value of the row in the squares of its log-density: ½ Σₖ rₖ (x − μₖ)ⱼ (Σₖ⁻¹ (x − μₖ))ⱼ.
     pub fn shares_of_squares(&self, row: &[f64]) -> Vec<f64> {
         let mut shares = vec![0.0; self.dimension];
         for (k, responsibility) in self.responsibilities(row).into_iter().enumerate() {
@@ -111,7 +111,7 @@ impl GaussianMixture {
         Ok(())
     }
 
-    /// What a component's log-density has apart from the square: ln wₖ + Σⱼ ln Wⱼⱼ − ½ d ln 2π.
+    /// A component's log-density without the square: ln wₖ + Σⱼ ln Wⱼⱼ − ½ d ln 2π.
     pub(super) fn offsets(&self) -> Vec<f64> {
         let dimension = self.dimension;
         (0..self.components())

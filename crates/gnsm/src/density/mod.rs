@@ -83,7 +83,8 @@ impl Density {
         anomalies
     }
 
-    /// The derivative of [`Density::anomaly`] with respect to each value of `row`: which of them make it odd.
+    /// The derivative of [`Density::anomaly`] with respect to each value of `row`; it tells which values make the row
+    /// odd.
     pub fn gradient(&self, row: &[f64]) -> Vec<f64> {
         let mut gradient = match self {
             Self::Mixture(mixture) => mixture.gradient(row),

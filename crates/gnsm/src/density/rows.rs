@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Rows per piece of work; fixed, so that sums do not depend on the number of threads.
 pub(super) const CHUNK: usize = 1024;
 
-/// Above this not every whole number is a float, and counts could not be dealt out one by one.
+/// Above this, not every whole number can be a float, so counts would be lost.
 const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
 
 /// What random numbers are drawn for. Each purpose has its own stream of the seed's generator, so that drawing
@@ -96,8 +96,8 @@ impl<'a> Rows<'a> {
 
     /// The rows themselves where there are at most `most`, else a systematic sample of `most` rows.
     ///
-    /// The repeated rows are thought of in a line; `most` of them are taken at equal steps from a random first
-    /// one. A row is so taken in proportion to its count, and its new count is how often it was hit.
+    /// Imagine all rows in a line, each as often as it occurs. `most` of them are taken at equal steps from a random
+    /// first one. So a row is taken in proportion to its count, and its new count is how often it was taken.
     pub(super) fn sample(&self, most: usize, seed: u64) -> SampledRows {
         if self.len() <= most {
             return SampledRows {

@@ -13,7 +13,7 @@ use super::mixture::GaussianMixture;
 use super::rows::{Rows, SampledRows, Stream, generator};
 use crate::error::{Error, Result};
 
-/// What is computed from the log-likelihoods of rows left out; the candidate with the highest wins.
+/// The figure by which candidates are compared, from the log-likelihoods of rows left out. The highest wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
@@ -33,7 +33,7 @@ pub struct SelectionConfig {
     pub folds: usize,
     /// What makes a candidate good.
     pub criterion: Criterion,
-    /// Above this many rows candidates are compared on a sample of so many; the winner is fitted on all rows.
+    /// With more rows than this, candidates are compared on a sample of so many; the winner is fitted on all rows.
     pub most_rows: usize,
 }
 
@@ -94,8 +94,8 @@ impl GaussianMixture {
 
 /// For each fold the rows to learn from and the rows held out; no folds where that would leave one side empty.
 ///
-/// Every fold gets an equal whole part of a row's count, and what is left goes one by one to folds in a random
-/// order that runs on from row to row, so that folds are of equal size.
+/// A row's count is divided equally among the folds. What is left of it goes to single folds, in a random order that
+/// goes on from row to row, so that folds are of equal size.
 fn deal(rows: Rows<'_>, folds: usize, seed: u64) -> Vec<(SampledRows, SampledRows)> {
     let mut rng = generator(seed, Stream::Folds);
     let mut order: Vec<usize> = (0..folds).collect();

@@ -6,9 +6,9 @@
 //! m²/2 instead of d²/2 each. The covariance is Σ r x xᵀ/N − μμᵀ. Entries are of the order of 1, so what cancels is far
 //! below the regularisation.
 //!
-//! Most rows belong to one component, and the others are so far away that their shares are 0 in double precision. ‖W (x −
-//! μ)‖² only grows from row to row of W. So a component is left as soon as that is certain, and all results have the same
-//! bits as if it had been computed to the end.
+//! Most rows belong to one component, and the shares of the others are so small that they are 0 in double precision. ‖W
+//! (x − μ)‖² only grows from row to row of W. So a component is given up as soon as its share is certain to be 0. All
+//! results have the same bits as if it had been computed to the end.
 
 use std::ops::Range;
 
@@ -88,7 +88,7 @@ struct Reached {
     bands: usize,
     /// Partial sums of the square.
     squares: [f64; LANES],
-    /// ln wₖ N(x; μₖ, Σₖ) by what is done. More bands only make it smaller.
+    /// ln wₖ N(x; μₖ, Σₖ) as far as it is computed. Further bands only make it smaller.
     joint: f64,
 }
 
@@ -165,12 +165,12 @@ impl ByColumn {
         Self(offsets.map(|(k, offset)| Columns::new(mixture.component(k), offset)).collect())
     }
 
-    /// ln wₖ N(x; μₖ, Σₖ) of every component, for a block of rows: [rows, components]; −∞ where its share of a row is too
-    /// small for a number.
+    /// ln wₖ N(x; μₖ, Σₖ) of every component, for a block of rows: [rows, components]; −∞ where its share of a row is
+    /// too small for a number.
     ///
-    /// The component that may have the most of a row is always the next to go on, by one band. Components that fall so far
-    /// behind one that is done that e to the power of the difference is 0 are left there. Rows that need the same band take
-    /// it one after the other, so that it stays in the nearest cache.
+    /// The next band is always computed for the component that may still have the largest share of the row. A component
+    /// is given up when it lies so far behind a finished one that e to the power of the difference is 0. Rows that need
+    /// the same band are taken one after the other, so that the band stays in the nearest cache.
     fn joint(&self, rows: SparseRows<'_>, block: Range<usize>, room: &mut Room) {
         let n = self.0.len();
         let Room { reached, largest, open, joint } = room;

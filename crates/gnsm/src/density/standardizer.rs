@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::check_numbers;
 use super::rows::Rows;
 
-/// A standard deviation below this part of a column's largest value is rounding error, and the column constant.
+/// A standard deviation below this share of a column's largest value is taken for rounding error, and the column for
+/// constant.
 const CONSTANT: f64 = 1e-12;
 
 /// The mean and the scale of every column; a constant column has scale 1.
@@ -29,7 +30,7 @@ impl Standardizer {
                 let widest = values().fold(0.0, |widest: f64, (value, _)| widest.max((value - mean).abs()));
                 let variance: f64 = values().map(|(value, share)| share * ((value - mean) / widest).powi(2)).sum();
                 let deviation = widest * variance.sqrt();
-                // A column without spread has NaN here, which is not larger than anything.
+                // A constant column has NaN here, which is not larger than anything.
                 let varies = deviation > CONSTANT * largest && deviation.is_normal();
                 (mean, if varies { deviation } else { 1.0 })
             })

@@ -1,7 +1,9 @@
-//! How far out a number lies among those that were learned from, in nats: −log of the probability of one that is at least as far out.
+//! How far out a number lies among those that were learned from: −log of the share of numbers that are at least as far
+//! out. The unit of natural logarithms is called a nat.
 //!
-//! Nats of different figures are comparable, whatever their scales, and add up like independent evidence (Fisher 1925). All
-//! laws count how many of the learned numbers are farther out; they differ in what is far, and in what is beyond all of them.
+//! Nats of different figures are comparable, whatever their scales, and add up like independent evidence (Fisher 1925).
+//! All laws count how many of the learned numbers are farther out; they differ in what is far, and in what is beyond
+//! all of them.
 //!
 //! | law | what is far out | beyond what was counted |
 //! |---|---|---|
@@ -21,9 +23,9 @@ const SMALLEST_UNIT: f64 = 1e-12;
 pub const BULK: f64 = 0.975;
 /// Numbers of the top tenth of which half should be distinct.
 const MANY: u64 = 40;
-/// Numbers of the top tenth from which their mean excess is trusted.
+/// With fewer numbers than this in the top tenth, their mean excess is not trusted.
 const ENOUGH: usize = 5;
-/// Nats by which an exponential tail grows with the distance, before it grows with the logarithm.
+/// An exponential tail grows with the distance up to this many nats, and then with the distance's logarithm.
 const MOST_LINEAR: f64 = 100.0;
 
 /// Numbers in ascending order.
@@ -72,8 +74,8 @@ impl TwoSidedTail {
         &self.0.0
     }
 
-    /// −log of 2 min(P(X ≤ x), P(X ≥ x)) but at most 1, with each P counted as (1 + how many) / (1 + n): 0 in the middle and
-    /// log((n + 1) / 2) beyond all that was seen.
+    /// −log of 2 min(P(X ≤ x), P(X ≥ x)), where this is at most 1 and each P is (1 + how many) / (1 + n). It is 0 in
+    /// the middle, and log((n + 1) / 2) beyond all that was seen.
     pub fn nats(&self, x: f64) -> f64 {
         let fewer = self.0.at_most(x).min(self.0.at_least(x));
         let tail = 2.0 * (1 + fewer) as f64 / (1 + self.values().len()) as f64;
@@ -81,10 +83,11 @@ impl TwoSidedTail {
     }
 }
 
-/// A tail of large numbers: by counting up to nine tenths of them; beyond, where there are too few to count, it is taken for
-/// exponential with the mean excess of those above. Where these are few, the mean excess of the upper half stands in for it:
-/// that of an exponential law is the same wherever the tail starts. A hundred nats beyond the start, the tail becomes heavy, so
-/// that a scale which was learned from a handful of numbers cannot make a score of any size.
+/// A tail of large numbers. Up to the 90 % point, numbers are counted. Beyond it there are too few to count, so the
+/// tail is taken for exponential, with the mean excess of the numbers above that point. If these are few, the mean
+/// excess of the upper half is used instead: for an exponential law it is the same wherever the tail starts. From a
+/// hundred nats on, the tail becomes heavy. Otherwise a scale that was learned from a handful of numbers could make
+/// scores of any size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExponentialTail(Ascending);
 
@@ -112,7 +115,7 @@ impl ExponentialTail {
         if x < top[0] {
             return ((n + 1) as f64 / (self.0.at_least(x) + 1) as f64).ln().min(start);
         }
-        // What a damaged network cannot tell lies nowhere, and counts as where the tail starts.
+        // A damaged network may give NaN, which counts as the number at which the tail starts.
         let distance = (x - top[0]).max(0.0) / self.unit(top);
         start + distance.min(MOST_LINEAR) + (distance - MOST_LINEAR).max(0.0).ln_1p()
     }
@@ -132,8 +135,8 @@ impl ExponentialTail {
     }
 }
 
-/// A tail of large numbers as a piecewise linear curve. Beyond the largest one the probability falls with the distance, in units
-/// of the mean excess of the top tenth: a heavy tail, so that no single figure outweighs all others.
+/// A tail of large numbers as a piecewise linear curve. Beyond the largest one the probability falls with the distance,
+/// in units of the mean excess of the top tenth: a heavy tail, so that no single figure outweighs all others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeavyTail {
@@ -169,7 +172,7 @@ impl HeavyTail {
     /// −log P(X ≥ x).
     pub fn nats(&self, x: f64) -> f64 {
         let (Some(&first), Some(&last)) = (self.at.first(), self.at.last()) else { return x.max(0.0) };
-        // A damaged network may say NaN; it lies nowhere, and counts as the last.
+        // A damaged network may give NaN, which counts as the largest number.
         if x.is_nan() || x >= last {
             return self.nats[self.nats.len() - 1] + ((x - last).max(0.0) / self.unit).ln_1p();
         }
@@ -197,8 +200,8 @@ impl HeavyTail {
 
 /// The tail above the 97.5 % point.
 ///
-/// The share of larger numbers falls by e with every step of one length: (q₉₇.₅ − q₉₀) / ln 4, or (q₉₉ − q₉₇.₅) / ln 2.5 if
-/// that is longer. Odd numbers do not move these quantiles while they are fewer than one in a hundred.
+/// The share of larger numbers falls by e with every step of one length: (q₉₇.₅ − q₉₀) / ln 4, or (q₉₉ − q₉₇.₅) / ln
+/// 2.5 if that is longer. Odd numbers do not move these quantiles while they are fewer than one in a hundred.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BulkTail {
     /// Where it begins.
@@ -215,9 +218,9 @@ impl BulkTail {
         Self { from, step: if step.is_finite() { step.max(0.0) } else { 0.0 } }
     }
 
-    /// One whose step is (q − p) / ln 4, where q is the point below which that share of the numbers lies, and p the one above
-    /// which four times as many lie. So odd numbers cannot stretch it while they are fewer than those above q. It is too
-    /// short where the tail is heavier than the bulk tells.
+    /// A tail whose step is (q − p) / ln 4. Below q lies the share `share` of the numbers, and above p lie four times
+    /// as many as above q. So odd numbers cannot stretch the tail while they are fewer than those above q. The step is
+    /// too short if the tail is heavier than the bulk tells.
     pub fn from_bulk(share: f64, quantile: impl Fn(f64) -> f64) -> Self {
         let [low, high] = [1.0 - 4.0 * (1.0 - share), share].map(quantile);
         let step = ((high - low) / 4f64.ln()).max(0.0);
@@ -225,8 +228,8 @@ impl BulkTail {
         Self { from: high + step * ((1.0 - share) / (1.0 - BULK)).ln(), step }
     }
 
-    /// Whether the largest tenth of the numbers, of which so many are distinct, has a tail at all. Where most of them are
-    /// one of a few numbers, the next of these is no farther out than the last.
+    /// Whether the largest tenth of the numbers can tell how a tail falls. If most of them are the same few numbers, it
+    /// cannot.
     pub fn can_tell(tenth: u64, distinct: u64) -> bool {
         2 * distinct >= tenth.min(MANY)
     }

@@ -10,7 +10,7 @@ use crate::columns::{Encoded, Layout, UNSEEN};
 
 /// Bins of a number, at the most.
 const BINS: usize = 10;
-/// How far outside of the training rows, in their standard deviations, a number is unlike anything seen.
+/// A number this far outside of the training rows, in their standard deviations, counts as never seen.
 const MARGIN: f64 = 1.0;
 
 /// The bins of every number.

@@ -1,4 +1,4 @@
-//! Cells of rows that are to be filled, with draws or with the likeliest values.
+//! Cells of rows that are to be filled, by draws or by the likeliest values.
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ pub struct Blanks<'a> {
     pub blank: &'a [bool],
     /// For each number the group that says whether it is there.
     pub presence: &'a [usize],
-    /// For each cell whether it is ever filled: what follows from others is not.
+    /// For each cell whether it is ever filled; what follows from other cells is not.
     pub drawn: &'a [bool],
     /// For each number what it can be.
     pub ladders: &'a [Ladder],
@@ -23,7 +23,7 @@ pub struct Blanks<'a> {
     pub may_miss: bool,
     /// Where all randomness comes from.
     pub seed: u64,
-    /// The number of each row, which names its draws: they are the same in any batch.
+    /// The number of each row, by which its random numbers are chosen: so draws do not depend on the batch.
     pub ids: &'a [u64],
 }
 
@@ -36,7 +36,7 @@ pub enum Guess {
     Number(f64, f64),
 }
 
-/// A bin with at least this probability that holds a single value is the guess, else the mean is.
+/// If a bin with at least this probability holds a single value, that value is the guess. Otherwise it is the mean.
 const SURE: f64 = 0.5;
 
 impl Blanks<'_> {
@@ -50,7 +50,7 @@ impl Blanks<'_> {
         self.barred[group] != Some(code) && (self.may_miss || layout.missing(group) != Some(code))
     }
 
-    /// Something for each row, in parallel, with room that a thread's rows share.
+    /// Computes something for each row, in parallel; the rows of a thread share their buffers.
     pub fn map_rows<S, T: Send>(
         &self,
         room: impl Fn() -> S + Sync + Send,
@@ -64,8 +64,8 @@ impl Blanks<'_> {
     }
 }
 
-/// The likeliest number, given the weights of bins with these limits: the only value of a bin that is sure enough, else
-/// the mean.
+/// The likeliest number, given the weights of bins with these limits: the only value of a bin that is probable enough,
+/// or else the mean.
 pub(crate) fn guess_number(weights: &[f64], limits: impl Fn(usize) -> [f32; 2], ladder: &Ladder) -> Option<Guess> {
     let total: f64 = weights.iter().sum();
     let best = (0..weights.len()).max_by(|a, b| weights[*a].total_cmp(&weights[*b]))?;
@@ -83,7 +83,8 @@ pub(crate) fn guess_number(weights: &[f64], limits: impl Fn(usize) -> [f32; 2], 
     Some(Guess::Number(mean, weights[best] / total))
 }
 
-/// The likeliest code of a group, given the weights of its codes, those of shared places divided among who shares them.
+/// The likeliest code of a group, given the weights of its codes. The weight of a shared place is divided among the
+/// values that share it.
 pub(crate) fn guess_code(weights: &[f64], layout: &Layout, group: usize) -> Option<Guess> {
     let start = layout.group(group).start;
     let of_one = |code: usize| weights[code] / f64::from(layout.members(start + code).max(1));

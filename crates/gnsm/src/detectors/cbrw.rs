@@ -9,7 +9,7 @@
 //!
 //! where p(u | v) is the share of the rows with v that also have u, and m is the most common value of v's column. The
 //! bias δ says how outlying a value is within its column. It is high for a rare value, and in a column without a
-//! dominant value. So the walker likes rare values that go together with the value where it stands, and outlierness
+//! dominant value. So the walker prefers rare values that go together with the value where it stands, and outlierness
 //! flows between values that occur together.
 //!
 //! By the papers' protocol (all rows of a set without labels, every column nominal) the walk has an AUROC of 62.8 on

@@ -1,8 +1,8 @@
 //! What the deep detectors share: settings of their training, rows as inputs, and reasons.
 //!
 //! They are trained by the same loop as GNSM ([`crate::train`]): batches of rows drawn at random, validation on
-//! held-out rows with the averaged weights, early stopping, the best weights kept. Where a loss is no number before the
-//! first validation, training may start over with other weights; see [`learn`].
+//! held-out rows with the averaged weights, early stopping, the best weights kept. If a loss is NaN before the first
+//! validation, training may start over with other weights; see [`learn`].
 //!
 //! Inputs are scaled numbers and one-hot categories ([`Inputs`]), either as they are or with each place standardised. A
 //! missing number is the mean, 0, and its absence is a category of its group. An unseen category leaves its group's
@@ -46,7 +46,7 @@ pub struct DeepTraining {
     pub batch: usize,
     /// Steps at the most; the learning rate's cosine spans them.
     pub steps: u64,
-    /// Times that training goes over its rows, at the most, though never fewer than 1,000 steps; 0 means any number.
+    /// How many times training goes over its rows at the most; 0 means no limit. It always takes at least 1,000 steps.
     pub epochs: u64,
     /// Learning rate at the start.
     pub learning_rate: f32,
@@ -61,7 +61,7 @@ pub struct DeepTraining {
     /// Held-out rows used for validation, at the most.
     #[serde(default = "validation_rows")]
     pub validation_rows: usize,
-    /// How much of the averaged weights a step leaves; 0 means that the weights are not averaged.
+    /// The share of the averaged weights that a step keeps; 0 means that weights are not averaged.
     #[serde(default = "average")]
     pub average: f32,
 }
@@ -211,11 +211,11 @@ impl Inputs {
     }
 }
 
-/// Trains the weights; without validation rows, on the training rows' own loss.
+/// Trains the weights. Without validation rows, the loss of the training rows decides which weights are best.
 ///
-/// `starts` are the weights to begin with. Where a loss is no number before the first validation, the next ones are tried.
-/// If there was more than one, a loss that is no number later ends training with the best weights so far. The batches of all
-/// attempts are the same, so that a state to resume from need not say which one it is of.
+/// `starts` are the weights to begin with. If a loss is NaN before the first validation, the next ones are tried. If
+/// there are several, a loss that is NaN later ends training with the best weights so far. All attempts have the same
+/// batches, so a state to resume from need not say which attempt it is of.
 pub(super) fn learn<S: Stack>(
     stack: &S,
     starts: impl ExactSizeIterator<Item = Vec<f32>>,
@@ -306,7 +306,7 @@ impl<S: Stack> Learner for RowLearner<'_, S> {
     }
 }
 
-/// Shows rows to the networks, block by block; `take` sees the results of each block, [rows, results].
+/// Runs rows through the networks, block by block; `take` gets the results of each block, [rows, results].
 pub(super) fn read_rows(
     stack: &impl Stack,
     parameters: &[f32],
@@ -320,7 +320,8 @@ pub(super) fn read_rows(
     }
 }
 
-/// The part of each cell of each row by integrated gradients, [rows, cells]; `slope` is the score's gradient in the results.
+/// The part of each cell of each row by integrated gradients, [rows, cells]; `slope` is the score's gradient in the
+/// results.
 pub(super) fn parts(
     stack: &impl Stack,
     parameters: &[f32],
@@ -357,7 +358,8 @@ pub(super) fn add_unseen(scores: &mut [f64], rows: &Encoded, amount: f64) {
     }
 }
 
-/// Scores that [`add_unseen`] was added to, taken apart: its amounts go to the cells, and what the parts leave of the score to the base.
+/// Takes scores apart to which [`add_unseen`] was added. Its amounts are parts of the unseen cells; the base is the
+/// score without all parts.
 pub(super) fn split(scores: &[f64], mut parts: Vec<f64>, layout: &Layout, rows: &Encoded, amount: f64) -> Split {
     let n_cells = layout.n_cells();
     for (row, parts) in parts.chunks_exact_mut(n_cells).enumerate() {
@@ -375,7 +377,8 @@ pub(super) fn split(scores: &[f64], mut parts: Vec<f64>, layout: &Layout, rows: 
 mod tests {
     use super::*;
 
-    /// By hand: the number has mean 2 and variance 1, the first category half of the rows, the second group never changes.
+    /// By hand: the number has mean 2 and variance 1, the first category half of the rows, the second group never
+    /// changes.
     #[test]
     fn standardised_places_have_mean_0_and_deviation_1() {
         let layout = Layout::new(1, vec![2, 1]);

@@ -15,7 +15,7 @@ pub trait Detector: Send + Sync {
     /// A score for each row, from the row alone.
     fn score(&self, rows: &Encoded) -> Vec<f64>;
 
-    /// Whether to score a row takes less time than to find out whether it repeats another.
+    /// Whether scoring a row takes less time than finding out whether it repeats another.
     fn is_quick(&self) -> bool {
         false
     }
@@ -28,8 +28,8 @@ pub trait Detector: Send + Sync {
         (self.score(rows), self.split(rows))
     }
 
-    /// What was expected in the cells that are `asked` about, [rows, cells], if the method can say; what it says of
-    /// other cells is of no use.
+    /// What was expected in the cells that are `asked` about, [rows, cells], if the method can say. What it returns for
+    /// other cells has no meaning.
     fn expected(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         None
     }
@@ -44,13 +44,13 @@ pub trait Detector: Send + Sync {
         None
     }
 
-    /// The rows it was fitted on that have each category, [places of all groups], if the method knows.
+    /// How many of the rows it was fitted on have each category, [places of all groups], if the method knows.
     fn category_counts(&self) -> Option<Vec<u32>> {
         None
     }
 
-    /// Whether a cell may be absent ([`crate::columns::ABSENT`], NaN): then it is no part of the score and says nothing
-    /// about other cells.
+    /// Whether a cell may be left out ([`crate::columns::ABSENT`], NaN). It is then no part of the score, and no
+    /// evidence about other cells.
     fn knows_absent(&self) -> bool {
         false
     }
@@ -60,23 +60,25 @@ pub trait Detector: Send + Sync {
         None
     }
 
-    /// Whether rows that it was fitted on can be judged as if it had not been: whether the two functions below say anything.
+    /// Whether a row that it was fitted on can be judged as if it had not been part of the fit, by `split_left_out` and
+    /// `expected_left_out`.
     fn leaves_out(&self) -> bool {
         false
     }
 
-    /// How rare high scores are among usual rows, at the most; `None` if the method does not know, and the scores have to
-    /// tell.
+    /// How fast scores become rare among usual rows, in the worst case. `None` if the method does not know; then it is
+    /// estimated from the scores.
     fn known_tail(&self) -> Option<BulkTail> {
         None
     }
 
-    /// The same as `split` for rows that it learned from, each judged as if it had not; `None` if the method cannot do that.
+    /// The same as `split`, for rows that it learned from: each is judged as if it had not been part of the fit. `None`
+    /// if the method cannot do that.
     fn split_left_out(&self, _rows: &Encoded) -> Option<Split> {
         None
     }
 
-    /// The same as `expected` for rows that it learned from, each judged as if it had not.
+    /// The same as `expected`, for rows that it learned from: each is judged as if it had not been part of the fit.
     fn expected_left_out(&self, _rows: &Encoded, _asked: &[bool]) -> Option<Expected> {
         None
     }
@@ -89,8 +91,8 @@ pub struct Expected {
     pub ranges: Vec<[f32; 2]>,
     /// The probabilities of each group's categories, [rows, places of all groups].
     pub probabilities: Vec<f32>,
-    /// The probability of what was seen, [rows, cells]: of the category, or of a number at least as far out. Empty where the
-    /// method cannot say.
+    /// The probability of what was seen, [rows, cells]: of the category, or of a number at least as far out. Empty
+    /// where the method cannot say.
     pub seen: Vec<f32>,
 }
 

@@ -11,7 +11,7 @@
 //! c‖² alone. As in the paper, the reconstruction takes no part in scoring. It only keeps φ from forgetting the row
 //! while training.
 //!
-//! A network that maps every row to c has no loss of the first kind. The sphere *collapses*, and scores mean nothing.
+//! For a network that maps every row to c, the first term is 0. The sphere *collapses*, and scores mean nothing.
 //! Against it:
 //!
 //! - The encoder has no biases, with which a constant map is easy (Ruff et al., proposition 2), and an unbounded
@@ -76,8 +76,8 @@ impl Default for DsvddConfig {
 }
 
 impl DsvddConfig {
-    /// The paper's training: 1,000 epochs in batches of 512, at one learning rate, to the end. The weights of the best epoch are
-    /// kept, by the loss of all validation rows, as the paper does with its other networks.
+    /// The paper's training: 1,000 epochs in batches of 512, at one learning rate, to the end. The weights of the best
+    /// epoch are kept, by the loss of all validation rows, as the paper does with its other networks.
     pub fn paper() -> Self {
         let training = DeepTraining {
             batch: 512,
@@ -104,7 +104,7 @@ impl DsvddConfig {
     }
 }
 
-/// Encoder and decoder. Of a row it tells the code and the squared error of its reconstruction.
+/// Encoder and decoder. For a row it gives the code and the squared error of its reconstruction.
 #[derive(Debug, Clone)]
 struct Sphere {
     networks: [Perceptron; 2],

@@ -101,7 +101,8 @@ impl Store for Gmm {
     }
 }
 
-/// The places of numbers and one-hots that are not 0, and what they hold: a number or a 1, and 0 for what is missing or unseen.
+/// The places of numbers and one-hots that are not 0, and what they hold: a number or a 1, and 0 for what is missing or
+/// unseen.
 fn entries(layout: &Layout, rows: &Encoded) -> (Vec<u32>, Vec<f64>) {
     let mut places = Vec::with_capacity(rows.n_rows() * layout.n_cells());
     let mut values = Vec::with_capacity(rows.n_rows() * layout.n_cells());

@@ -156,7 +156,8 @@ impl Knn {
         }
     }
 
-    /// The nearest stored rows that make up k neighbours, nearest first, with their sums; rows equally far in the order they are stored.
+    /// The nearest stored rows that make up k neighbours, nearest first, with their sums; rows equally far in the order
+    /// they are stored.
     fn nearest(&self, codes: &[u32], numbers: &[f32]) -> Vec<(f64, usize)> {
         let counts = &self.rows.counts;
         let k = self.config.neighbour as f64;

@@ -64,7 +64,7 @@ pub use value_graph::{ValueWalk, WalkConfig};
 
 pub(crate) use comprex::MOST_CELLS;
 
-/// Places of an encoded row beyond which no matrix of all pairs of places is made.
+/// For encoded rows with more places than this, no matrix of all pairs of places is made.
 pub(crate) const WIDEST: usize = 4096;
 
 /// The settings of a detector that has none.
@@ -103,7 +103,7 @@ fn check_rows([training, validation]: [&Encoded; 2]) -> Result<usize> {
     }
 }
 
-/// −log of the rule of succession's probability for something that n rows never showed.
+/// −log of the probability of something that n rows never showed, by the rule of succession.
 fn unseen_surprise(n_rows: f64) -> f64 {
     (n_rows + 1.0).ln()
 }
@@ -141,8 +141,8 @@ fn places(layout: &Layout, codes: &[u32], numbers: &[f32]) -> impl Iterator<Item
 
 /// The distinct rows where there are at most `most`, else a systematic sample.
 ///
-/// The repeated rows are thought of in a line, and `most` of them are taken at equal steps: a row is taken in proportion to its count,
-/// and its new count is how often it was hit.
+/// Imagine all rows in a line, each as often as it occurs. `most` of them are taken at equal steps. So a row is taken
+/// in proportion to its count, and its new count is how often it was taken.
 fn sample_rows(rows: &Encoded, counts: &[f64], most: usize) -> (Encoded, Vec<f64>) {
     if counts.len() <= most {
         return (rows.clone(), counts.to_vec());
@@ -164,7 +164,7 @@ fn sample_rows(rows: &Encoded, counts: &[f64], most: usize) -> (Encoded, Vec<f64
     (rows.select(&kept), kept_counts)
 }
 
-/// Refuses encodings so wide that a matrix of all pairs of places is out of the question.
+/// Refuses encodings that are too wide for a matrix of all pairs of places.
 fn check_width(layout: &Layout) -> Result<()> {
     if layout.width() <= WIDEST {
         return Ok(());

@@ -1,14 +1,15 @@
 //! How far a row lies from the mean, measured by how much training rows vary in each direction.
 //!
-//! The encoding of a row (scaled numbers and one-hot categories) minus its mean μ is projected on the eigenvectors uᵢ of
-//! the covariance: tᵢ = uᵢᵀ(x − μ). The *components* are the eigenvectors with the largest variances λᵢ, as many as hold
-//! more than 99 % of the variance. With σ² the mean variance of the other directions,
+//! The encoding of a row (scaled numbers and one-hot categories) minus its mean μ is projected on the eigenvectors uᵢ
+//! of the covariance: tᵢ = uᵢᵀ(x − μ). The *components* are the eigenvectors with the largest variances λᵢ, as many as
+//! hold more than 99 % of the variance. With σ² the mean variance of the other directions,
 //!
 //! score(x) = Σ over components tᵢ²/λᵢ + Σ over the others tᵢ²/σ².
 //!
 //! This is the squared Mahalanobis distance under probabilistic principal component analysis (Tipping and Bishop 1999).
-//! The first sum finds rows that do what is usual, but too much of it. The second is the reconstruction error. By the
-//! second alone, a table of a few numbers would have one score for all rows, because all its directions are components.
+//! The first sum finds rows that differ in the usual directions, but too far. The second is the reconstruction error.
+//! By the second alone, a table of a few numbers would have one score for all rows, because all its directions are
+//! components.
 //!
 //! - σ² leaves out directions in which nothing varies. It is at least a thousandth of the mean variance of a place.
 //!   Otherwise rounding would decide about tables that are nearly linear.
@@ -17,9 +18,10 @@
 //! - Only U and Uᵀμ are kept. A category is one row of U, so a row of g groups costs g additions of rows.
 //! - With W the weights 1/λᵢ and 1/σ², the vector r = U W^½ Uᵀ(x − μ) has ‖r‖² = score(x). A cell's part is the sum of
 //!   the squares of r over its places.
-//! - Numbers enter as the encoder scaled them. A missing one is the mean, 0, and its absence is a category of its group.
-//! - An unseen category is a 1 in a place that no training row uses and no component reaches. Its group's other places are
-//!   0, and it adds 1/σ² to the score (1 with `residual_only`).
+//! - Numbers enter as the encoder scaled them. A missing one is the mean, 0, and its absence is a category of its
+//!   group.
+//! - An unseen category is a 1 in a place that no training row uses and no component reaches. Its group's other places
+//!   are 0, and it adds 1/σ² to the score (1 with `residual_only`).
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +61,7 @@ impl PcaConfig {
 
 /// σ² is at least this share of the mean variance of a place.
 const SMALLEST_VARIANCE: f64 = 1e-3;
-/// A direction with less than this share of the mean variance of a place is one in which nothing varies.
+/// A direction with less than this share of the mean variance of a place counts as one in which nothing varies.
 const NO_VARIANCE: f64 = 1e-9;
 
 /// The directions that count.
@@ -131,7 +133,8 @@ impl Pca {
         (projection, codes.iter().filter(|code| **code == UNSEEN).count())
     }
 
-    /// What an unseen category adds: the weight of a direction in which nothing varies, or 1 where there is none to tell.
+    /// What an unseen category adds: the weight of a direction in which nothing varies, or 1 if there is no such
+    /// direction.
     fn of_unseen(&self) -> f64 {
         self.weights.first().copied().unwrap_or(1.0)
     }
@@ -194,7 +197,8 @@ fn moments(layout: &Layout, rows: &Encoded, counts: &[f64]) -> (Vec<f64>, Vec<f6
     (mean, products)
 }
 
-/// The fewest components, largest variances first, that hold more than `share` of the variance, as scikit-learn counts them.
+/// The fewest components, largest variances first, that hold more than `share` of the variance, as scikit-learn counts
+/// them.
 fn n_components(ascending: &[f64], share: f64) -> usize {
     let total: f64 = ascending.iter().rev().map(|variance| variance.max(0.0)).sum();
     if total <= 0.0 {

@@ -1,7 +1,7 @@
 //! What Deep SVDD asks of its centre and its codes, for rows as for masks (Ruff et al. 2018).
 //!
-//! A network that maps everything to one point has no loss; the sphere *collapses*. Zero weights map everything to 0,
-//! so no coordinate of the centre may lie there. The variance of the codes of held-out samples, before and after
+//! A network that maps everything to one point has a loss of 0: the sphere *collapses*. Zero weights map everything to
+//! 0, so no coordinate of the centre may lie there. The variance of the codes of held-out samples, before and after
 //! training, tells whether the sphere collapsed all the same.
 
 /// Coordinates of the centre are at least this far from 0.
@@ -14,8 +14,8 @@ pub fn away_from_zero(coordinate: f64) -> f64 {
     if coordinate < 0.0 { coordinate.min(-SMALLEST_COORDINATE) } else { coordinate.max(SMALLEST_COORDINATE) }
 }
 
-/// Says so if the sphere collapsed, by the variance of the codes before and after training; `samples` names what is scored,
-/// `advice` what to do.
+/// A warning if the sphere collapsed, judged by the variance of the codes before and after training. `samples` names
+/// what is scored, `advice` says what to do.
 pub fn collapse([before, after]: [f64; 2], samples: &str, advice: &str) -> Option<String> {
     // Samples that are all alike had no variance to lose.
     (before > 0.0 && after < COLLAPSED * before).then(|| {

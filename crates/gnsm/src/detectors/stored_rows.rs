@@ -26,7 +26,8 @@ pub(super) struct StoredRows {
     pub counts: Vec<f64>,
     /// [groups, rows].
     codes: Vec<u32>,
-    /// The same in a byte each, four times as many to an instruction; empty where a group has more than [`WIDE`] categories.
+    /// The same with one byte for each code, so that an instruction compares four times as many; empty if a group has
+    /// more than [`WIDE`] categories.
     bytes: Vec<u8>,
     /// [numbers, rows]; NaN where missing.
     numbers: Vec<f32>,
@@ -127,7 +128,7 @@ impl StoredRows {
     pub fn put(&self, tensors: &mut Tensors) {
         tensors.put("counts", self.counts.clone());
         tensors.put("codes", self.codes.clone());
-        // As bits: a missing number is NaN, which an array of numbers may not hold.
+        // Numbers as bits, since a missing number is NaN, which an array in a file may not hold.
         tensors.put("numbers", self.numbers.iter().map(|number| number.to_bits()).collect::<Vec<u32>>());
     }
 

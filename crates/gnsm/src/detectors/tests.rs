@@ -15,7 +15,8 @@ pub(super) fn fit_on<T>(rows: &Encoded, fit: impl FnOnce([&Encoded; 2], Run<'_>)
     fit([rows, &rows.select(&[])], Run { seed: 1, max_seconds: None, resume: None, save: None, watcher: &mut Silent })
 }
 
-/// Two numbers and three groups that hang together a little; `reference/baselines.py` in the benchmarks makes the same rows.
+/// Two numbers and three groups that hang together a little; `reference/baselines.py` in the benchmarks makes the same
+/// rows.
 pub(super) fn mixed_rows(n_rows: u32) -> (Layout, Encoded) {
     let codes = (0..n_rows).flat_map(|row| [row % 3, (row * row + row % 5) % 4, u32::from(row % 7 > 2)]).collect();
     let number = |value: u32, centre: f32| (value as f32 - centre) / 4.0;

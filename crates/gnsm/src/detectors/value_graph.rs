@@ -1,8 +1,9 @@
-//! What the detectors that walk between values share: the values of all columns as the nodes of a graph, the walk, and the score of a row.
+//! What the detectors that walk between values share: the values of all columns as the nodes of a graph, the walk, and
+//! the score of a row.
 //!
-//! Two values of different columns are joined by an edge where a row has both. A detector gives every edge a weight ([`Coupling`]); a
-//! walker follows edges in proportion to their weights, W(u, v) = weight(u, v)/Σᵥ weight(u, v), and with probability 1 − α jumps to
-//! any value at random. Where it is found in the long run,
+//! Two values of different columns are joined by an edge where a row has both. A detector gives every edge a weight
+//! ([`Coupling`]); a walker follows edges in proportion to their weights, W(u, v) = weight(u, v)/Σᵥ weight(u, v), and
+//! with probability 1 − α jumps to any value at random. Where it is found in the long run,
 //!
 //! π = (1 − α)/|V| + α Wᵀπ,
 //!
@@ -11,9 +12,9 @@
 //! score(x) = Σ_f w_f·π(x_f).
 //!
 //! - The walk is iterated until π moves by less than 10⁻¹² (authors and other implementations stop at 10⁻³).
-//! - Values that occur only with each other are an island in the graph. No walker comes to it, so they are as odd as any other value,
-//!   however rare they are.
-//! - A column of one single value has no coupling to tell of and is left out of the graph.
+//! - Values that occur only with each other are an island in the graph. The walker reaches it only by random jumps, so
+//!   they are as odd as any other value, however rare they are.
+//! - A column with one single value has no couplings, and is left out of the graph.
 //! - Numbers are columns of decile bins ([`super::bins`]), a missing number is a value of its own.
 //! - An unseen value has no place in the graph. It is given twice the largest part that any value has.
 
@@ -109,7 +110,7 @@ impl<C: Coupling> ValueWalk<C> {
             parts[starts[cell] + category] = Some(0.0);
         }
         let largest = parts.iter().flatten().copied().fold(0.0, f64::max);
-        // Where every column is constant there is no graph, and any unit will do.
+        // If every column is constant there is no graph, and any unit will do.
         let unseen = if largest > 0.0 { 2.0 * largest } else { 1.0 };
         let parts = parts.into_iter().map(|part| part.unwrap_or(unseen)).collect();
         Ok(Self { config: *config, layout: layout.clone(), bins, starts, parts, unseen, coupling: PhantomData })
@@ -214,8 +215,8 @@ impl ValueGraph {
         Self { nodes, together, constant, n_rows: row_counts.iter().sum() }
     }
 
-    /// The outlierness of every value within its column: δ(v) = ½ ((p(m) − p(v))/p(m) + 1 − p(m)), where m is the most common value of
-    /// v's column. High for a rare value, and in a column without a dominant value.
+    /// The outlierness of every value within its column: δ(v) = ½ ((p(m) − p(v))/p(m) + 1 − p(m)), where m is the most
+    /// common value of v's column. High for a rare value, and in a column without a dominant value.
     pub(super) fn biases(&self) -> Vec<f64> {
         let mut biases = Vec::with_capacity(self.nodes.len());
         for column in self.nodes.chunk_by(|a, b| a.cell == b.cell) {

@@ -23,13 +23,13 @@ pub(super) struct Counts {
     pub rows: u64,
     /// For each column the rows that miss it.
     pub missing: Vec<u64>,
-    /// For each column the rows that have something else than a number or a date there.
+    /// For each column the rows that have something else where a number or a date belongs.
     pub strays: Vec<u64>,
     /// For each column the dates or keys, those before the learned ones, and those after.
     pub places: Vec<[u64; 3]>,
     /// For each place of each group the rows that have that category.
     pub codes: Vec<u64>,
-    /// For each group the rows with something never seen: where there is a value, and where there is none.
+    /// For each group the rows with something never seen: those that have a value, and those that have none.
     pub unseen: Vec<[u64; 2]>,
     /// For each number the rows of each bin.
     pub bins: Vec<Vec<u64>>,
@@ -52,7 +52,7 @@ impl Counts {
         }
     }
 
-    /// Adds all encoded rows. `row_in_table` tells where each of them stands in the table.
+    /// Adds all encoded rows. `row_in_table` gives the place of each in the table.
     pub fn add(
         &mut self,
         of: &Learned<'_>,
@@ -83,7 +83,7 @@ impl Counts {
         let (encoder, layout) = (of.encoder, of.encoder.layout());
         let rows = piece.clone().map(row_in_table);
         self.rows += piece.len() as u64;
-        // Whether each cell of a column is there, for the features that follow.
+        // Whether the cells of a column are there, for all features of that column.
         let mut present: Vec<Vec<bool>> = Vec::new();
         for (at, column) in encoder.schema().columns.iter().enumerate() {
             let cells = table.column(&column.name).map(|found| &found.values);
@@ -177,7 +177,7 @@ fn has(values: &Values, row: usize) -> bool {
     }
 }
 
-/// Where a date or a key stands among others: its seconds, or the last number in it.
+/// Where a date or a key stands among others: the seconds of a date, or the last number in a key.
 pub(super) fn place(encoder: &Encoder, table: &Table, at: usize, row: usize) -> Option<f64> {
     let column = &encoder.schema().columns[at];
     match &column.kind {

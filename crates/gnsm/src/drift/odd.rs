@@ -1,10 +1,10 @@
 //! Which columns make rows odd that come after those learned.
 //!
-//! Of usual rows one in a hundred is odd, with p ≤ 0.01, for whatever reason. Where one column by itself makes more than that many
-//! rows odd, it has moved, in whatever way: orders that are not shipped yet, a rise of all salaries. So a sample of the
-//! rows is scored. A column is at fault for an odd row if its part of the score is at least half of the largest one's. Those
-//! at fault for more than 2 % of the rows, and for more than chance does once in a thousand times, are set aside. Then the
-//! rows are scored anew, until there is none.
+//! After a rise of all salaries, most rows would be odd by their salary. Usually one row in a hundred is odd (p ≤
+//! 0.01), for whatever reason. So a sample of the rows is scored. A column is at fault for an odd row if its part of
+//! the score is at least half of the largest part. A column that is at fault for more than 2 % of the rows, and for
+//! more than chance reaches once in a thousand times, is set aside. Then the rows are scored anew, until no such column
+//! is left.
 
 use super::report::take_all_of_a_value;
 use super::sample::Sample;
@@ -13,11 +13,11 @@ use crate::columns::{Aside, Aspect, Encoder, Feature};
 use crate::decision::Calibration;
 use crate::detectors::Detector;
 
-/// The p-value of an odd row, which is the share of usual rows that are odd.
+/// The largest p-value of an odd row. It is the share of usual rows that are odd.
 const ODD: f64 = 0.01;
-/// The share of odd rows from which on a column may be at fault, if that is more than chance does.
+/// The share of the rows that a column has to make odd.
 const LEAST: f64 = 0.02;
-/// The share of the largest part from which on a column is at fault.
+/// The share of the largest part that a column's part needs to be at fault.
 const AT_FAULT: f64 = 0.5;
 
 /// What tells how odd rows are, and how odd is usual.
@@ -40,7 +40,8 @@ impl Basis<'_> {
         let (rows, copies) = sample.rows();
         let total: u64 = copies.iter().sum();
         let encoder = self.encoder;
-        // In a table without a pattern the one row in a hundred that scores highest is not odd yet.
+        // The method's own tail has to agree: in a table without a pattern, the highest score in a hundred rows is not
+        // odd.
         let known = self.detector.known_tail();
         let is_odd = |score: f64| {
             let nats = known.map_or(f64::INFINITY, |known| known.nats(score).unwrap_or(0.0));
@@ -87,7 +88,7 @@ fn part(encoder: &Encoder, feature: &Feature, parts: &[f64]) -> f64 {
     parts[encoder.layout().n_numbers() + feature.group] + feature.number.map_or(0.0, |number| parts[number])
 }
 
-/// Whether time can move it. That a key repeats is not known of a new row.
+/// Whether time can change it. Whether a key repeats is not known of a new row.
 fn may_move(feature: &Feature) -> bool {
     feature.aspect != Aspect::Repeat
 }

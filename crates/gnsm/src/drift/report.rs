@@ -38,17 +38,17 @@ pub struct ColumnDrift {
     pub kind: &'static str,
     /// The share of missing values.
     pub missing: Change,
-    /// The share of values that are new, or are no number or date where one belongs.
+    /// The share of values that are new; of numbers and dates, the share of cells that are none.
     pub new: Option<Change>,
     /// The share of numbers below or above all learned ones.
     pub out_of_range: Option<f64>,
-    /// The population stability index; of the part that shifted most, where several are looked at.
+    /// The population stability index. If several things are looked at in the column, it is the largest.
     pub shift: Option<f64>,
     /// Whether it has moved, by the rule at the head of the room.
     pub moved: bool,
-    /// Whether something of it is new in most rows, and should not count in any.
+    /// Whether it is set aside: something of it is new in most rows, and should not count in any.
     pub set_aside: bool,
-    /// What has moved, in words; also what went on as dates and keys do.
+    /// What has moved, in words. Dates and keys that went on are named too.
     pub notes: Vec<String>,
 }
 
@@ -104,12 +104,13 @@ impl DriftReport {
     }
 }
 
-/// Whether more values are new than is usual. Fewer are no news: so it is with the very rows that were learned from.
+/// Whether more values are new than is usual. That fewer are new is no change: in the rows that were learned from, none
+/// is.
 fn more_are_new([usual, now]: [Share; 2]) -> bool {
     now.value() > usual.value() && now.differs(usual)
 }
 
-/// Where one side of a value is set aside, all sides are: a new plate begins in a new way too.
+/// Sets aside everything that is looked at in a value if one thing is: a new number plate also begins with new letters.
 pub(super) fn take_all_of_a_value(encoder: &Encoder, aside: &mut Vec<usize>) {
     let is_side = |feature: &&Feature| {
         matches!(feature.aspect, Aspect::Value | Aspect::Shape | Aspect::Lead | Aspect::Mark | Aspect::Number)
@@ -125,7 +126,8 @@ struct View<'a> {
     encoder: &'a Encoder,
     reference: &'a Reference,
     now: &'a Counts,
-    /// Whether the rows come after those learned, or before: most dates or keys of a column are beyond.
+    /// Whether the rows come after those that were learned from, or before them: most dates or keys of some column lie
+    /// beyond the learned ones.
     goes_on: bool,
 }
 
@@ -184,9 +186,9 @@ impl View<'_> {
         beyond.max(unseen)
     }
 
-    /// Whether a number has moved while time went on: a meter that counts, a balance, a battery. Or whether new values came
-    /// up: customers, devices, the subjects of a study. Or whether rare ones became common: a version that was just out. Or
-    /// whether more are missing: what was lent last is not back yet.
+    /// Whether a feature has changed while time went on. A number may have moved: a meter, a balance, a battery. New
+    /// values may have come up: customers, devices. Rare ones may have become common: a version that was just out. Or
+    /// more are missing: what was lent last is not back yet.
     fn moved_in_time(&self, feature: &Feature) -> bool {
         if !self.goes_on || matches!(feature.aspect, Aspect::Key | Aspect::Repeat | Aspect::Fits(_)) {
             return false;
@@ -206,8 +208,8 @@ impl View<'_> {
             || (n > 0 && m > 0 && shifted(psi(then, now), then.len(), n, m))
     }
 
-    /// How many dates or keys of a column there are, how many before and after those learned, and the first and last of
-    /// these, where most are beyond.
+    /// If most dates or keys of a column lie beyond the learned ones: how many there are, how many lie before and
+    /// after, and the first and the last of the learned ones.
     fn beyond_learned(&self, at: usize) -> Option<([u64; 3], [f64; 2])> {
         let [all, before, after] = self.now.places[at];
         let span = self.reference.spans[at]?;
@@ -215,7 +217,7 @@ impl View<'_> {
         most.then_some(([all, before, after], span))
     }
 
-    /// Names dates and keys that lie beyond the learned ones; whether most do.
+    /// Names dates and keys that lie beyond the learned ones; gives whether most do.
     fn goes_on(&self, at: usize, drift: &mut ColumnDrift) -> bool {
         let Some(([all, before, after], [first, last])) = self.beyond_learned(at) else { return false };
         let is_date = matches!(self.encoder.schema().columns[at].kind, Kind::Date { .. });
@@ -293,7 +295,7 @@ impl View<'_> {
         }
     }
 
-    /// The share of values that are new: what is usual, and what is.
+    /// The usual share of values that are new, and the share now.
     fn new_values(&self, feature: &Feature) -> [Share; 2] {
         let layout = self.encoder.layout();
         let (then, start) = (&self.reference.counts, layout.group(feature.group).start);
@@ -302,7 +304,7 @@ impl View<'_> {
         for place in layout.group(feature.group) {
             let (count, members) = (then.codes[place - layout.n_numbers()], u64::from(layout.members(place)));
             let is_value = missing != Some((place - start) as u32);
-            // Values that share a place and occurred as often as they are many occurred once each.
+            // If a place is shared by as many values as it has rows, each of them occurred once.
             once += if is_value && count == members { members } else { 0 };
         }
         let present = |counts: &Counts| counts.rows - counts.missing[feature.column];
@@ -312,7 +314,7 @@ impl View<'_> {
         ]
     }
 
-    /// The share of values that were rare or are new, before and now.
+    /// The share of values that were rare or are new, among the learned rows and now.
     fn rare_values(&self, feature: &Feature) -> [Share; 2] {
         let layout = self.encoder.layout();
         let (then, now, places) = (&self.reference.counts, self.now, layout.group(feature.group));
@@ -356,7 +358,7 @@ impl View<'_> {
         (bins, names)
     }
 
-    /// Takes a shift into account; says where it is largest if `speaks`.
+    /// Takes a shift into account; says in words where it is largest if `speaks`.
     fn shift(&self, bins: &[[u64; 2]], names: &[String], speaks: bool, drift: &mut ColumnDrift) {
         let [then, now]: [Vec<u64>; 2] = [0, 1].map(|at| bins.iter().map(|bin| bin[at]).collect());
         let (n, m) = (then.iter().sum::<u64>(), now.iter().sum::<u64>());

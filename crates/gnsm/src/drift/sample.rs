@@ -1,5 +1,5 @@
-//! Some of the rows that were counted, chosen by a hash of their content: the same rows in whatever batches they come, and
-//! whichever counters are merged.
+//! Some of the counted rows, chosen by a hash of their content. So they are the same however the rows are cut into
+//! batches, and in whatever order counters are merged.
 
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ impl AtomicFile {
     }
 }
 
-/// What the system said, without the name of the file beside, which nobody gave.
+/// What the system said, without the name of the temporary file, which the user does not know.
 fn without_the_file_beside(error: std::io::Error) -> std::io::Error {
     // `tempfile` gives the name as a part of the text only.
     let text = error.to_string();

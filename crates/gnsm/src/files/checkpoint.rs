@@ -28,7 +28,7 @@ pub(crate) struct Checkpoint<'a> {
     pub optimiser: OptimiserConfig,
 }
 
-/// Does a run that continues from a checkpoint, and leaves one now and then; without one, just the run.
+/// Does a run, continuing from a checkpoint and writing one now and then. Without a checkpoint, it just does the run.
 pub(crate) fn run<T>(
     checkpoint: Option<Checkpoint<'_>>,
     run: Run<'_>,
@@ -87,7 +87,7 @@ fn load(checkpoint: &Checkpoint<'_>) -> Result<TrainingState> {
         });
     }
     let mut state = || {
-        // How many there should be is for the network to say, when it is built; see `train`.
+        // Whether the number of weights is right is checked when the network is built; see `train`.
         let parameters: Vec<f32> = tensors.take_any("parameters")?;
         let n = parameters.len();
         let mut optimiser = Optimiser::new(checkpoint.optimiser, &parameters);

@@ -21,7 +21,7 @@ pub(crate) const VERSION: u32 = 1;
 const KEY: &str = "gnsm";
 /// The format of models of masks.
 pub(crate) const MASK_MODEL: &str = "gnsm-mask-model";
-/// What stands for the file in messages about a model that is in none.
+/// The file's name in messages about a model that is in no file.
 pub(crate) const NO_FILE: &str = "model";
 
 /// Named arrays.
@@ -45,7 +45,7 @@ pub trait Element: bytemuck::Pod {
     fn wrap(values: Vec<Self>) -> Array;
     /// The values of an array of this type.
     fn unwrap(array: Array) -> Option<Vec<Self>>;
-    /// Whether it may come out of a file: all but infinity and what is not a number.
+    /// Whether a number may come from a file: infinity and NaN may not.
     fn is_usable(self) -> bool;
 }
 
@@ -235,7 +235,7 @@ pub(crate) struct Contents {
     pub blake3: String,
 }
 
-/// Reads a file of this `format`, and checks everything that can be checked without knowing what it is for.
+/// Reads a file of this `format`, and checks all that can be checked without knowing the method.
 pub(crate) fn read(path: &Path, format: &str) -> Result<Contents> {
     let bytes = std::fs::read(path).map_err(|error| Error::io(path, error))?;
     read_bytes(path, &bytes, format)
@@ -300,7 +300,8 @@ fn parse(bytes: &[u8], format: &str) -> std::result::Result<Contents, Refusal> {
             .ok_or_else(|| (format!("tensor `{name}` has the unknown type {:?}", view.dtype()), DAMAGED))?;
         tensors.0.insert(name, array);
     }
-    // A fuzzer cannot forge the hash; what lies behind it must hold all the same.
+    // A fuzzer cannot forge the hash, so while fuzzing it is not checked: what lies behind the check must not panic
+    // either.
     if !cfg!(fuzzing) && hash(envelope.content.get(), &tensors) != envelope.blake3 {
         return Err(("its contents do not match their hash".into(), DAMAGED));
     }

@@ -13,7 +13,8 @@ use super::container::Tensors;
 
 /// What is wrong with a file's contents, as a clause for an error message.
 ///
-/// Whatever can be shown becomes one with `?`. (It cannot be shown itself: then it would be its own source.)
+/// Anything that can be displayed becomes one with `?`. It has no `Display` itself, since it would then be converted
+/// from itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage(pub String);
 
@@ -30,7 +31,7 @@ pub type Loaded<T> = Result<T, Damage>;
 pub trait Store: Sized {
     /// What stands in the file beside the arrays.
     type Document: Serialize + DeserializeOwned;
-    /// What the file says elsewhere and a reader must know: the layout of rows, the classes of masks.
+    /// What stands elsewhere in the file and a reader needs: the layout of rows, the classes of masks.
     type Shape;
 
     /// Puts the arrays into `tensors`; returns the document.

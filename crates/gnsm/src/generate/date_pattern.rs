@@ -8,7 +8,7 @@
 //! | `%d`, `%e` | day, with a zero before it or not | `%p`, `%P` | `AM`, `am` |
 //! | `%A`, `%a` | weekday, the first three letters | `%s`, `%Q` | seconds, milliseconds since 1970 |
 //!
-//! A pattern is made from a cell, and is of use if it writes that cell's date as the cell has it. The column's is the
+//! A pattern is made from a cell, and it must write that cell's date as the cell has it. The column's pattern is the
 //! one that does so for most cells.
 
 use crate::columns::{DateFormat, Moment, WEEKDAYS, month_name};
@@ -48,7 +48,7 @@ fn fallback(cells: &[&str], format: DateFormat) -> &'static str {
     }
 }
 
-/// Whether dates of a pattern have a time of day, and the seconds between two that it tells apart.
+/// Whether dates of a pattern have a time of day, and the smallest difference in seconds that it can show.
 pub(super) fn step(pattern: &str) -> f64 {
     match pattern {
         _ if ["%S", "%s", "%Q"].iter().any(|code| pattern.contains(code)) => 1.0,
@@ -146,7 +146,7 @@ fn pattern(cell: &str, fields: &[char], padded: bool) -> Option<String> {
             pattern += &text.replace('%', "%%");
         }
     }
-    // A date has all its fields; a time may do without its seconds, or be left out.
+    // A date must have all its fields; a time may lack its seconds, or be missing.
     (matches!(left.as_slice(), [] | ['S'] | ['S', 'M', _])).then_some(pattern)
 }
 

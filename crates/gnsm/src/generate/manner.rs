@@ -1,4 +1,4 @@
-//! What a model keeps of the way its table was written, and of its numbers.
+//! What a model keeps about how its table was written, and the quantiles of its numbers.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ pub(crate) struct Manner {
     pub columns: Vec<ColumnManner>,
     /// One for each number of the layout.
     pub ladders: Vec<Ladder>,
-    /// Categories that others of their row give, beside the relations of the schema.
+    /// Relations that give a category, beside those of the schema.
     pub counts: Vec<Relation>,
     /// One for each relation of the schema, and for each of these.
     pub ties: Vec<Tie>,
@@ -56,7 +56,8 @@ pub(crate) enum Style {
     Number(NumberStyle),
     /// A pattern of `date_pattern.rs`.
     Date(String),
-    /// A key that ends with a number: what stands before it, and its digits where all keys have as many.
+    /// A key that ends with a number: what stands before it, and how many digits it has if all keys have the same
+    /// number of them.
     Key(String, usize),
 }
 

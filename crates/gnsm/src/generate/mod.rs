@@ -5,11 +5,11 @@
 //!
 //! - `manner.rs` keeps what a schema does not: the quantiles of numbers and how the cells of a column are written
 //!   (`number_style.rs`, `date_pattern.rs`);
-//! - `plan.rs` says what of a row has to be drawn. What follows from a value is not: its shape, say, or whether a key
-//!   occurs twice;
+//! - `plan.rs` says what of a row has to be drawn. What follows from a value is not drawn: its shape, say, or whether a
+//!   key occurs twice;
 //! - `writing.rs` turns codes and numbers into texts;
-//! - `settle.rs` makes the numbers of a row keep the relations that the table's numbers have. `ties.rs` keeps how surely
-//!   each number of a relation is told by the others, `places.rs` writes it as its column does.
+//! - `settle.rs` makes the numbers of a row keep the table's relations. `ties.rs` knows how surely each number of a
+//!   relation follows from the others, `places.rs` writes it as its column does.
 //!
 //! | column | what is written |
 //! |---|---|

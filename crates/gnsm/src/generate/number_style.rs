@@ -1,14 +1,14 @@
 //! How the numbers of a column are written: `$4,219.50`, `1.234,56 €`, `12`.
 //!
-//! What stands before and after the digits, and the mark between thousands, are those that most cells have. A number
-//! gets as many decimals as the cell with the most; where all cells have the same number of them, zeros are kept. Where all
-//! cells are multiples of 100, so are made ones.
+//! What stands before and after the digits, and the mark between thousands, is as in most cells. A number gets at most
+//! as many decimals as the cell with the most; if all cells have the same number of decimals, so has every made one. If
+//! all cells are multiples of 100, so are made ones.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Distinct numbers other than zero that a grain has to be seen in.
+/// Distinct numbers other than zero that are needed to tell what all are multiples of.
 const ENOUGH_FOR_A_GRAIN: usize = 10;
 /// Decimals, at the most.
 const MOST_DECIMALS: usize = 12;
@@ -29,7 +29,7 @@ pub struct NumberStyle {
     decimals: usize,
     /// Whether all cells have so many.
     fixed: bool,
-    /// What all numbers are multiples of, in units of their last decimal; 1 where nothing is evident.
+    /// What all numbers are multiples of, in units of their last decimal; 1 if they are not.
     grain: u64,
 }
 
@@ -73,7 +73,7 @@ impl NumberStyle {
         self
     }
 
-    /// A made number as the column has them: a multiple of what all are multiples of.
+    /// A made number rounded as the column's are: to a multiple of what all are multiples of.
     pub fn write_made(&self, value: f64) -> String {
         let unit = self.grain.max(1) as f64 / 10f64.powi(self.decimals as i32);
         self.write(if self.grain > 1 { (value / unit).round() * unit } else { value })

@@ -1,4 +1,4 @@
-//! Writes a number that others of its row give, as its column has them.
+//! Writes a number that others of its row give, in the way of its column.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::date_pattern::{self, DAY};
 use super::manner::{Manner, Style};
 use crate::columns::{Aspect, Encoder, Kind, Moment, number_of_text, parse_number};
 
-/// Seconds from 1970 to the furthest date that is written, thousands of years.
+/// Seconds from 1970 to the furthest date that is written.
 const FURTHEST: f64 = 1e11;
 
 /// How a number becomes one that its column can hold.
@@ -26,7 +26,7 @@ impl Rounding {
     fn round(self, value: f64, decimals: u8) -> f64 {
         let shift = 10f64.powi(i32::from(decimals));
         let scaled = value * shift;
-        // 25 full years are not 24 because a sum of seconds ended a moment early.
+        // A tiny error in a sum of seconds must not make 24 years of 25.
         let open = 1e-9 * scaled.abs().max(1.0);
         let whole = match self {
             Self::Nearest => scaled.round(),
@@ -42,7 +42,7 @@ impl Rounding {
 pub(crate) struct Places<'a> {
     pub encoder: &'a Encoder,
     pub manner: &'a Manner,
-    /// For each column of categories those that are numbers, and the most decimals of one.
+    /// For each column of categories those that are numbers, and how many decimals they have at the most.
     categories: Vec<(Vec<(f64, &'a str)>, u8)>,
     /// Columns that never had a number below zero.
     no_negatives: Vec<bool>,
@@ -102,7 +102,7 @@ fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(1.0)
 }
 
-/// The categories that are numbers, and the most decimals of one.
+/// The categories that are numbers, and how many decimals they have at the most.
 fn numbers_among<'a>(categories: impl Iterator<Item = &'a String>) -> (Vec<(f64, &'a str)>, u8) {
     let numbers: Vec<(f64, &str)> = categories
         .filter_map(|text| Some((parse_number(text).filter(|number| number.is_finite())?, text.as_str())))

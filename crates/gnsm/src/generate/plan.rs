@@ -6,11 +6,11 @@ use crate::detectors::Blanks;
 /// The cells that are drawn where their column is not known.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// For each feature whether its group is drawn; what is not drawn is hidden.
+    /// For each feature whether its group is drawn; if not, it is hidden.
     groups: Vec<bool>,
     /// For each number whether it is drawn, and the feature that it is of.
     numbers: Vec<(bool, usize)>,
-    /// For each group a code that is never drawn: what is neither a value nor missing.
+    /// For each group a code that is never drawn: that of a cell that holds no value but is not missing.
     barred: Vec<Option<u32>>,
     /// For each number its group.
     presence: Vec<usize>,
@@ -45,7 +45,7 @@ impl Plan {
         }
     }
 
-    /// Rows with everything blank whose column is not known; `is_known` is asked for a row and a column.
+    /// Rows in which everything is blank but the columns that are known; `is_known` is asked for a row and a column.
     pub fn blank(&self, encoder: &Encoder, rows: &Encoded, is_known: impl Fn(usize, usize) -> bool) -> Blanked {
         let (n_rows, features) = (rows.n_rows(), encoder.features());
         let (mut codes, mut numbers, mut blank) = (Vec::new(), Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ impl Plan {
     }
 }
 
-/// Whether the group of a feature is drawn: whether it is there, or what it is.
+/// Whether the group of a feature is drawn. It says whether there is a value, or which one.
 fn draws_group(encoder: &Encoder, feature: &Feature) -> bool {
     let Kind::Date { times, scale, .. } = &encoder.schema_of(feature).kind else {
         return matches!(

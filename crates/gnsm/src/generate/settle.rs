@@ -1,9 +1,9 @@
-//! Numbers and dates that others of their row give, made so.
+//! Makes numbers and dates what others of their row give.
 //!
-//! A detector draws each cell by itself, so a drawn `total` is about `nights × rate` and not the very product. Here some
-//! of the numbers of a row are left as they are, and the others computed from them, one relation after the other. What is
-//! known stays. Of several ways to choose those that are left, the one is taken by which most relations hold: nights and
-//! rate give a total, but a total and a rate seldom give whole nights.
+//! A detector draws each cell by itself, so a drawn `total` is near `nights × rate`, but not equal to it. Here some
+//! numbers of a row are kept as they were drawn, and the others are computed from them, one relation after the other.
+//! What is known stays. Which numbers are kept is decided by how many relations then hold: nights and rate give a
+//! total, but a total and a rate seldom give a whole number of nights.
 
 use super::manner::Manner;
 use super::places::Places;
@@ -19,7 +19,7 @@ pub(crate) struct Settler<'a> {
     places: Places<'a>,
     relations: Vec<&'a Relation>,
     ties: &'a [Tie],
-    /// All columns of relations, those first that the others are computed from.
+    /// All columns of relations; first those that others are computed from.
     order: Vec<usize>,
 }
 
@@ -65,8 +65,8 @@ impl<'a> Settler<'a> {
         &self.order
     }
 
-    /// The open cells of a row that the known ones give; `number` has what a column of the row holds, `None` where there
-    /// is nothing.
+    /// The open cells of a row that the known ones give. `number` gives the number in a column of the row, `None` if it
+    /// holds none.
     pub fn told(&self, number: impl Fn(usize) -> Option<f64>, is_open: impl Fn(usize) -> bool) -> Vec<Told> {
         let mut state = self.start(number, &is_open);
         let mut told = Vec::new();
@@ -76,8 +76,8 @@ impl<'a> Settler<'a> {
         told
     }
 
-    /// Makes the open cells of a row go with each other and with those that are known. As many rows break a relation as of
-    /// those that were learned from. `known` has the number of a known cell.
+    /// Makes the open cells of a row keep the relations, with each other and with the known cells. A relation is broken
+    /// in as large a share of the rows as in training. `known` gives the number of a known cell.
     pub fn settle(
         &self,
         texts: &mut [Option<String>],
@@ -122,8 +122,8 @@ impl<'a> Settler<'a> {
         }
     }
 
-    /// A row with drawn numbers left as they are in order, those of relation `first` before all others, and everything
-    /// computed that they give.
+    /// Keeps the drawn numbers of a row one after the other, first those of the relation `first`, and computes all that
+    /// they give.
     fn tried(
         &self,
         first: Option<usize>,
@@ -160,7 +160,7 @@ impl<'a> Settler<'a> {
         state
     }
 
-    /// Settles the cell that is told most surely by those that are settled.
+    /// Computes the cell that follows most surely from those that are settled.
     fn next(&self, state: &mut State, is_open: &impl Fn(usize) -> bool) -> Option<Told> {
         loop {
             let mut best: Option<(f64, usize, usize, usize)> = None;
@@ -189,8 +189,8 @@ impl<'a> Settler<'a> {
     }
 }
 
-/// The number of a relation that is best computed from the others: the given one. Of two dates and the time between them
-/// it is the later date, where the time tells it to the last digit: a stay of three nights ends three days on.
+/// The number of a relation that is best computed from the others: its result. Of two dates and the time between them
+/// it is the later date, if the time gives it to the last digit: a stay of three nights ends three days later.
 fn aim(relation: &Relation, tie: &Tie) -> Option<usize> {
     let is_told = |at: usize| tie.ways.get(at).is_some_and(Option::is_some);
     if relation.by == RelationKind::Elapsed && is_told(2) {

@@ -1,8 +1,9 @@
-//! How surely a relation tells each of its numbers.
+//! How surely each number of a relation follows from the others.
 //!
-//! `total = nights × rate` tells the rate as well: it is total / nights. A date is told by another date and the time
-//! between them. But a share that was rounded does not tell what it is a share of. The training rows say which number is
-//! told by the others: each is computed from them, written as its column is, and compared with the cell that is there.
+//! `total = nights × rate` gives the rate as well: it is total / nights. A date follows from another date and the time
+//! between them. But from a rounded percentage, what it is a percentage of does not follow. The training rows tell
+//! which numbers do: each is computed from the others, written as its column is, and compared with the cell that is
+//! there.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,25 +15,25 @@ use crate::table::Table;
 /// Rows that are looked at, and the fewest that tell something.
 const MOST_ROWS: usize = 2000;
 const FEWEST_ROWS: usize = 30;
-/// The share of the rows in which a number has to be the very one, or else be as near as this to it.
+/// The share of the rows in which the computed number has to be exact (`EXACT`), or at least near (`NEAR`).
 const EXACT: f64 = 0.5;
 const NEAR: f64 = 0.9;
-/// How near, as a share of what lies between the tenth and the ninetieth percentile.
+/// What counts as near, as a share of the distance between the tenth and the ninetieth percentile.
 const NEARNESS: f64 = 0.01;
-/// If so many rows are right with the nearest number, nobody rounds another way.
+/// If this share of the rows is right by rounding to the nearest, other ways of rounding are not tried.
 const SURELY_NEAREST: f64 = 0.98;
 
 /// What is known of a relation's numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tie {
-    /// The share of the rows that keep the relation, of those that have all its numbers.
+    /// Of the rows that have all numbers of the relation, the share that keeps it.
     pub kept: f64,
-    /// For the number that is given, and for each of the others, how it is told by the rest; `None` where it is not.
+    /// For the result and for each of the terms, how it follows from the rest; `None` if it does not.
     pub ways: Vec<Option<Way>>,
 }
 
-/// How a number is told.
+/// How a number follows from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Way {
@@ -52,7 +53,7 @@ impl Tie {
     }
 }
 
-/// The columns of a relation: the given number first, then the others.
+/// The columns of a relation: that of the result first, then those of the terms.
 pub(super) fn members(relation: &Relation) -> impl Iterator<Item = usize> {
     std::iter::once(relation.of).chain(relation.terms.iter().copied())
 }
@@ -90,7 +91,7 @@ fn tie(relation: &Relation, places: &Places<'_>, table: &Table, rows: &[usize]) 
         let is_number = matches!(columns[members[at]].kind, Kind::Numeric { .. });
         let mut best = (nearest, Rounding::Nearest);
         if is_number && at == 0 && nearest.exact < SURELY_NEAREST {
-            // A year of age counts once it is full, a day of storage once it has begun.
+            // An age counts full years; storage is paid for each day that has begun.
             for rounding in [Rounding::Down, Rounding::Up] {
                 let shares = shares(relation, at, places, &rows, &own, rounding);
                 if shares.exact > best.0.exact {

@@ -10,8 +10,8 @@ use crate::table::{Column, TextCells, Values};
 
 /// The name of the random streams.
 const WRITING: u64 = 22;
-/// Days by which a date may be moved for the sake of its weekday and the like: one that follows from another, and one
-/// that is free.
+/// By how many days a date may be moved to get the drawn weekday and the like: a date that follows from another, and
+/// one that does not.
 const REACH: [i64; 2] = [3, 183];
 
 /// Whether nothing can be written into a column of this kind.
@@ -31,14 +31,14 @@ pub(crate) struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// The texts of a row's columns, `None` where there is none; `known` has those that are given.
+    /// The texts of a row's columns, `None` for an empty cell; `known` has those that are given.
     pub fn row(&self, rows: &Encoded, row: usize, known: &[Option<String>]) -> Vec<Option<String>> {
         let schema = self.encoder.schema();
         let mut texts = known.to_vec();
         let given = known.iter().zip(&schema.columns);
         let mut dates: Vec<Option<Moment>> =
             given.map(|(text, column)| text.as_deref().and_then(|text| moment_of(&column.kind, text))).collect();
-        // A date of birth is told by the age, so the dates of the visit come before it.
+        // A date of birth is computed from the age at another date, so the other dates are written first.
         let is_late = |kind: &Kind| matches!(kind, Kind::Date { scale: Some(_), .. });
         let columns = || schema.columns.iter().enumerate().filter(|(at, _)| known[*at].is_none());
         let early = columns().filter(|(_, column)| !is_late(&column.kind));
@@ -113,7 +113,7 @@ impl Pages<'_> {
         (!z.is_nan()).then(|| self.number_text(at, self.manner.ladders[number].value(z)))
     }
 
-    /// A date with the drawn parts, as long after another one as was drawn.
+    /// A date with the drawn weekday, hour and so on, at the drawn distance from another date.
     fn date(&self, rows: &Encoded, row: usize, at: usize, dates: &[Option<Moment>]) -> Option<Moment> {
         let position = self.feature(at, Aspect::Position)?;
         if Some(rows.codes(row)[position.group]) == self.encoder.layout().missing(position.group) {
@@ -145,7 +145,7 @@ impl Pages<'_> {
         let free = || self.spans[at].map(|[first, last]| first + share * (last - first));
         let base = beside.map(|(_, moment)| moment).or(scored).or_else(free)?;
         let whole = |seconds: f64| (seconds / step).floor() * step;
-        // A sum of seconds may end a moment before the second it means.
+        // A sum of seconds may be a tiny bit less than the second it stands for.
         let rounded = |seconds: f64| if beside.is_some() { (seconds / step).round() * step } else { whole(seconds) };
         let is_date =
             !matches!(&self.encoder.schema().columns[at].kind, Kind::Date { format: DateFormat::TimeOfDay, .. });
@@ -170,9 +170,10 @@ impl Pages<'_> {
         feature.value(rows.codes(row)[feature.group])
     }
 
-    /// The fewest days that give a date what counts most of its parts.
+    /// The smallest number of days by which a date has to move to get the drawn parts, the most important first.
     fn shift(&self, rows: &Encoded, row: usize, at: usize, local: f64, reach: i64, fits: impl Fn(f64) -> bool) -> i64 {
-        // A shop that is closed on Sundays sells nothing on one, whatever the day of the month.
+        // The weekday counts most: a shop that is closed on Sundays sells nothing on one, whatever the day of the
+        // month.
         let parts = [(DatePart::Weekday, 4), (DatePart::Month, 2), (DatePart::Day, 1)];
         let parts: Vec<(DatePart, u32, u32)> = parts
             .into_iter()

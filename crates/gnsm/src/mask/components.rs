@@ -6,7 +6,7 @@ use super::grid::Grid;
 /// The number of cells of the largest component of each class from 0 to 255; 0 for a class that does not occur.
 pub fn largest_components<const D: usize>(mask: &Grid<u8, D>) -> [usize; 256] {
     let cells = mask.cells();
-    // A forest over the cells: each points to another of its component, the root to itself.
+    // A forest over the cells: each cell points to another of its component, and the root to itself.
     let mut parents: Vec<usize> = (0..cells.len()).collect();
     for axis in 0..D {
         let stride = mask.stride(axis);
@@ -28,7 +28,8 @@ pub fn largest_components<const D: usize>(mask: &Grid<u8, D>) -> [usize; 256] {
     largest
 }
 
-/// The root of a cell's component; the way there is halved for the next time.
+/// The root of a cell's component. On the way, each second pointer is made to skip one cell, so that the next search is
+/// shorter.
 fn root(parents: &mut [usize], mut index: usize) -> usize {
     while parents[index] != index {
         parents[index] = parents[parents[index]];

@@ -19,7 +19,8 @@ pub trait MaskMethod: Sync {
     /// The name on the command line and in files.
     fn name(&self) -> &'static str;
 
-    /// The side that masks are brought to unless told otherwise; as they are stored without it.
+    /// The side in pixels that masks are resized to unless the user says otherwise; `None` keeps them as they are
+    /// stored.
     fn default_size(&self) -> Option<u32> {
         None
     }
@@ -29,7 +30,7 @@ pub trait MaskMethod: Sync {
         false
     }
 
-    /// Its settings, if it has any: what a checkpoint must agree with.
+    /// Its settings, if it has any. A checkpoint must have been made with the same ones.
     fn settings(&self) -> Value {
         Value::Null
     }
@@ -44,7 +45,8 @@ pub trait MaskMethod: Sync {
         None
     }
 
-    /// Fits on `training` samples; `validation` samples are for what has to be chosen, and where nothing has, they train too.
+    /// Fits on `training` samples. `validation` samples serve to choose settings; if there is nothing to choose, they
+    /// are trained on as well.
     fn fit(
         &self,
         training: &[Sample],
@@ -62,7 +64,7 @@ pub trait MaskMethod: Sync {
 pub struct Setup {
     /// The number of classes, the background included.
     pub classes: usize,
-    /// The side that masks were brought to; as they are stored without it.
+    /// The side in pixels that masks were resized to; `None` if they were kept as stored.
     pub size: Option<u32>,
     /// Where all randomness comes from.
     pub seed: u64,
@@ -73,7 +75,7 @@ pub trait MaskDetector: std::fmt::Debug + Send + Sync {
     /// A score for each sample, from the sample alone.
     fn score(&self, samples: &[Sample]) -> Vec<f64>;
 
-    /// [`Self::score`], and how much of each score is due to each pixel; without that where a method cannot tell.
+    /// [`Self::score`], and how much of each score is due to each pixel, if the method can tell.
     fn score_with_maps(&self, samples: &[Sample]) -> Vec<(f64, Option<Grid<f32, 2>>)> {
         self.score(samples).into_iter().map(|score| (score, None)).collect()
     }

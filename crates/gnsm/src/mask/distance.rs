@@ -3,8 +3,8 @@
 //! The square of the distance is a sum over axes, so it is computed axis by axis. Let g be the squared distance along
 //! the axes done so far. The next axis gives f(x) = min_y (x − y)² + g(y). That is the lower envelope of parabolas, one
 //! for each y of the line, and it is found in one sweep (Meijster, Roerdink and Hesselink 2000; Felzenszwalb and
-//! Huttenlocher 2012). Where cells are cubes of side 1, all numbers are whole, and the result is exact. Where the axes have
-//! other distances between cells, the same is done with floating-point numbers.
+//! Huttenlocher 2012). Where cells are cubes of side 1, all numbers are whole, and the result is exact. Where the axes
+//! have other distances between cells, the same is done with floating-point numbers.
 
 use super::grid::Grid;
 
@@ -47,11 +47,11 @@ pub fn spaced_distances<const D: usize>(sites: &Grid<bool, D>, spacing: [f64; D]
     Some(squares)
 }
 
-/// A line of the grid along one axis, its cells so far apart, and the parabolas of its lower envelope.
+/// A line of the grid along one axis, the distance between its cells, and the parabolas of its lower envelope.
 #[derive(Default)]
 struct SpacedLine {
     heights: Vec<f64>,
-    /// For each parabola of the envelope its place, and from where on it is the lowest.
+    /// For each parabola of the envelope its place, and the point from which on it is the lowest.
     envelope: Vec<(usize, f64)>,
 }
 

@@ -64,9 +64,11 @@ impl<T, const D: usize> Grid<T, D> {
 }
 
 impl<T: Copy, const D: usize> Grid<T, D> {
-    /// A grid of another shape, each cell from where its centre lies in the old one: the nearest neighbour, without inventing a class.
+    /// A grid of another shape, each cell from where its centre lies in the old one: the nearest neighbour, without
+    /// inventing a class.
     ///
-    /// Cell i of m takes cell ⌊(i + ½) n / m⌋ of n, as Pillow and OpenCV's exact mode do. `None` where an axis would have no cells.
+    /// Cell i of m takes cell ⌊(i + ½) n / m⌋ of n, as Pillow and OpenCV's exact mode do. `None` where an axis would
+    /// have no cells.
     pub fn resized(&self, shape: [usize; D]) -> Option<Self> {
         let mut grid = self.clone();
         for axis in 0..D {
@@ -88,10 +90,11 @@ impl<T: Copy, const D: usize> Grid<T, D> {
 }
 
 impl Image {
-    /// An image of another shape, each pixel the mean of what it covers; where it covers less than a pixel, the one at its centre.
+    /// An image of another shape, each pixel the mean of what it covers; where it covers less than a pixel, the one at
+    /// its centre.
     ///
-    /// Pixel i of m covers the pixels of n from ⌊in/m⌋ to before ⌈(i+1)n/m⌉, each with the part of it that is covered. `None` where an axis would
-    /// have no pixels.
+    /// Pixel i of m covers the pixels of n from ⌊in/m⌋ to before ⌈(i+1)n/m⌉, each with the part of it that is covered.
+    /// `None` where an axis would have no pixels.
     pub fn averaged(&self, shape: [usize; 2]) -> Option<Self> {
         let [rows, columns] = [0, 1].map(|axis| covered(self.shape[axis], shape[axis]));
         let width = self.shape[1];

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::error::{Error, Place, Result};
 
-/// The names of a list, in its order. Blank lines mean nothing; a name that stands twice, or no name at all, is an error.
+/// The names of a list, in its order. Blank lines are skipped. It is an error if a name occurs twice, or if there is
+/// none.
 pub fn read_list(path: impl AsRef<Path>) -> Result<Vec<String>> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|error| Error::io(path, error))?;

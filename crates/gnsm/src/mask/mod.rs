@@ -14,8 +14,9 @@
 //! as in the paper's code. Predictions have no void pixels, so a detector that saw them in training would find their
 //! absence odd. `quality` says what they are to the metrics.
 //!
-//! **Volumes.** Metrics are computed in three dimensions, with the distances between voxels. A detector sees the slices of a
-//! volume one by one. A volume is as odd as its oddest slice, and it is learned from, held out and calibrated as a whole.
+//! **Volumes.** Metrics are computed in three dimensions, with the distances between voxels. A detector sees the slices
+//! of a volume one by one. A volume is as odd as its oddest slice, and it is learned from, held out and calibrated as a
+//! whole.
 
 mod grid;
 mod list;

@@ -61,8 +61,8 @@ pub struct Verdict {
     pub scored: Scored,
     /// Which slice that is, counted from 0.
     pub oddest: usize,
-    /// How much of each slice's score is due to each of its pixels, at the size the model works with; nothing where the method cannot tell
-    /// or was not asked.
+    /// How much of each slice's score is due to each of its pixels, at the size that the model works with; empty if the
+    /// method cannot tell or was not asked.
     pub maps: Vec<Grid<f32, 2>>,
 }
 
@@ -133,7 +133,7 @@ impl MaskModel {
         Ok(Self { preparation, method: method.name(), detector, calibration, report, hash: None })
     }
 
-    /// A score and p-value for each name, on all threads; each comes or fails by itself.
+    /// A score and p-value for each name, on all threads. If one fails, the others do not.
     pub fn score(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Scored>> {
         let verdicts = self.judge(folder, names, false).into_iter();
         verdicts.map(|verdict| verdict.map(|verdict| verdict.scored)).collect()
@@ -144,7 +144,7 @@ impl MaskModel {
         self.detector.score(samples).into_iter().map(|score| self.scored(score)).collect()
     }
 
-    /// How much of the score of each sample is due to each pixel; without that where the method cannot tell.
+    /// How much of the score of each sample is due to each pixel, if the method can tell.
     pub fn maps(&self, samples: &[Sample]) -> Vec<Option<Grid<f32, 2>>> {
         self.detector.score_with_maps(samples).into_iter().map(|(_, map)| map).collect()
     }
@@ -153,7 +153,7 @@ impl MaskModel {
         Scored { score, p_value: self.calibration.p_value(score) }
     }
 
-    /// What there is to say of each name, with maps if they are asked for; each comes or fails by itself.
+    /// The score, p-value and, if asked for, map of each name. If one fails, the others do not.
     pub fn judge(&self, folder: &MaskFolder, names: &[String], with_maps: bool) -> Vec<Result<Verdict>> {
         let mut samples = Vec::new();
         let outcomes = self.preparation.read(folder, names).into_iter();
@@ -289,7 +289,7 @@ fn fingerprint(method: &dyn MaskMethod, setup: &Setup, parts: &[&[Sample]]) -> S
     hasher.finalize().to_hex().to_string()
 }
 
-/// The place and the value of the largest of some scores, the first of them if it is not alone.
+/// The place and the value of the largest score; of equal ones, the first.
 fn oddest(scores: &[f64]) -> (usize, f64) {
     let first = (0, scores.first().copied().unwrap_or(f64::NEG_INFINITY));
     scores.iter().copied().enumerate().fold(first, |best, next| if next.1 > best.1 { next } else { best })

@@ -1,9 +1,9 @@
 //! Reads and writes volumes in NIfTI files (`.nii`, `.nii.gz`).
 //!
-//! A file is a header of 348 bytes, then numbers, the first axis running fastest. Only what a volume needs is read: the shape,
-//! the distance between voxels, the type of the numbers and how they are scaled. A volume here has the axes z, y, x, so that a
-//! slice, the y and x of one z, is contiguous. Files with the header apart (`.hdr` and `.img`), of version 2, with colours or
-//! with more than one volume are refused by name.
+//! A file is a header of 348 bytes, then numbers, the first axis running fastest. Only what a volume needs is read: the
+//! shape, the distance between voxels, the type of the numbers and how they are scaled. A volume here has the axes z,
+//! y, x, so that a slice, the y and x of one z, is contiguous. Files with the header apart (`.hdr` and `.img`), of
+//! version 2, with colours or with more than one volume are refused by name.
 //!
 //! Our own code reads it: it is one struct and one table of types, and the crate `nifti` brings `ndarray` and more.
 
@@ -23,7 +23,8 @@ const HEADER: usize = 348;
 const LONGEST: i16 = 1 << 14;
 /// Voxels of a volume, at the most.
 const MOST_VOXELS: usize = 1 << 28;
-/// The shares of an image's voxels that become black and white: a single bright voxel would leave all others dark.
+/// The quantiles of an image's voxels that become black and white. With the extremes instead, a single bright voxel
+/// would leave all others dark.
 const WINDOW: [f64; 2] = [0.005, 0.995];
 /// The type of the numbers that are written, and its bits.
 const FLOAT32: (i16, i16) = (16, 32);
@@ -99,7 +100,8 @@ impl Volume {
         slices(&self.voxels.map(grey))
     }
 
-    /// A compressed file in the same place of space with other numbers, the slices of a map; each is brought to the size of ours.
+    /// A compressed file with the same position in space and other numbers: the slices of a map, each resized to the
+    /// size of this volume.
     pub fn with_map(&self, maps: &[Grid<f32, 2>]) -> Result<Vec<u8>> {
         let [depth, height, width] = self.shape();
         let wrong = || Error::schema("a map does not fit its volume", "score the masks again");
@@ -262,7 +264,7 @@ fn numbers(
     }
 }
 
-/// Where the fields of a header are, by the bytes of a number: offset, and how many of them.
+/// The fields of a header by the size of their numbers: the offset, and how many there are.
 const SHORTS: [(usize, usize); 3] = [(36, 1), (40, 8), (68, 4)];
 const WORDS: [(usize, usize); 6] = [(0, 1), (32, 1), (56, 3), (76, 11), (124, 6), (256, 18)];
 /// The slice end and the quaternion codes are two bytes among four.
@@ -280,7 +282,8 @@ fn little_endian(header: &[u8], big_endian: bool) -> Vec<u8> {
     header
 }
 
-/// The header of a map: numbers of 32 bits, not scaled, right after it and four bytes that say that nothing else follows.
+/// The header of a map: numbers of 32 bits, not scaled, right after it and four bytes that say that nothing else
+/// follows.
 fn written_header(header: &[u8]) -> Vec<u8> {
     let mut header = header.to_vec();
     header[70..72].copy_from_slice(&FLOAT32.0.to_le_bytes());

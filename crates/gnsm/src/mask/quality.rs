@@ -3,22 +3,23 @@
 //! For a class c, let T and P be its cells in truth and prediction.
 //!
 //! - Dice = 2 |T ∩ P| / (|T| + |P|), and IoU = |T ∩ P| / |T ∪ P|.
-//! - The *surface* of a set: its cells with a face neighbour outside of the set. What lies beyond the image's border is outside, so an
-//!   object that is cut off has a surface there, and an object of one cell is its own surface.
-//! - d(T→P): for each surface cell of T the Euclidean distance between its centre and that of the nearest surface cell of P, in cells,
-//!   or in the unit of the distances between cells where those are given ([`compare_spaced`]).
+//! - The *surface* of a set: its cells with a face neighbour outside of the set. What lies beyond the image's border is
+//!   outside, so an object that is cut off has a surface there, and an object of one cell is its own surface.
+//! - d(T→P): for each surface cell of T the Euclidean distance between its centre and that of the nearest surface cell
+//!   of P, in cells, or in the unit of the distances between cells where those are given ([`compare_spaced`]).
 //! - MSD = the mean of d(T→P) and d(P→T) taken together, all surface cells counting the same.
 //! - HD95 = the larger of the 95th percentiles of d(T→P) and of d(P→T), interpolated between neighbours as NumPy does.
 //!
 //! What a mask's value is over its classes, and where it has none:
 //!
-//! - **Void** cells, in truth or prediction, are background in both for Dice and distances, and are left out of `miou` and `pixacc`.
-//! - `dice`: mean over the foreground classes of truth or prediction; a class on one side only counts 0. 1 where neither has any:
-//!   there was nothing to find, and nothing was found.
+//! - **Void** cells, in truth or prediction, are background in both for Dice and distances, and are left out of `miou`
+//!   and `pixacc`.
+//! - `dice`: mean over the foreground classes of truth or prediction; a class on one side only counts 0. 1 where
+//!   neither has any: there was nothing to find, and nothing was found.
 //! - `miou`: mean IoU over the classes of truth or prediction, the background too. None where all is void.
 //! - `msd`, `hd95`: mean over the foreground classes that both have. None where there is no such class.
-//! - `msd_pen`, `hd95_pen`: mean over the foreground classes of truth or prediction; a class on one side only costs the image's diagonal. 0
-//!   where neither has any.
+//! - `msd_pen`, `hd95_pen`: mean over the foreground classes of truth or prediction; a class on one side only costs the
+//!   image's diagonal. 0 where neither has any.
 //! - `dice_fg`, `msd_fg`, `hd95_fg`: the same of foreground against background, as if there were one class.
 
 use super::BACKGROUND;
@@ -39,7 +40,7 @@ pub struct Quality {
     pub pixacc: Option<f64>,
     /// Surface distances of the classes that both have.
     pub common: Option<Distances>,
-    /// The same over all foreground classes, with the diagonal for those on one side only.
+    /// The same over all foreground classes; one that only one of the two masks has counts as the image's diagonal.
     pub penalised: Distances,
     /// Surface distances of the foreground.
     pub foreground: Option<Distances>,

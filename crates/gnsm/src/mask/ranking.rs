@@ -73,7 +73,8 @@ impl ImageTable {
         self.rows.contains_key(name)
     }
 
-    /// The images and their scores, the oddest first; equal scores in the order of names, so that the file's order means nothing.
+    /// The images and their scores, the oddest first; equal scores in the order of names, so that the file's order
+    /// means nothing.
     pub fn ranked(&self) -> Result<Vec<(String, f64)>> {
         let mut ranked = Vec::new();
         for (row, name) in self.names.iter().enumerate() {

@@ -40,8 +40,8 @@ impl MaskFolder {
         if picture.exists() { picture } else { volume_file(&self.masks, name).unwrap_or(picture) }
     }
 
-    /// The slices of the mask of that name, each with that of its image if there is a folder for images; a picture is one slice. The
-    /// image must be of the same size.
+    /// The slices of the mask of that name, each with that of its image if there is a folder for images; a picture is
+    /// one slice. The image must be of the same size.
     pub fn read(&self, name: &str) -> Result<Vec<(Mask, Option<Image>)>> {
         if is_volume(&self.file(name)) { self.read_volume(name) } else { Ok(vec![self.read_picture(name)?]) }
     }

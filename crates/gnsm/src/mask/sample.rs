@@ -24,9 +24,9 @@ pub struct Sample {
 pub struct Preparation {
     /// The label that becomes background.
     pub void: Option<u8>,
-    /// The number of classes; a label that is not below it is an error. Without it, all labels are classes.
+    /// The number of classes; a label that is not below it is an error. `None` takes all labels for classes.
     pub classes: Option<u32>,
-    /// The height and width that masks are brought to, by nearest neighbour; as they are stored without it.
+    /// The height and width that masks are resized to, by nearest neighbour; `None` keeps them as they are stored.
     pub size: Option<u32>,
 }
 
@@ -52,8 +52,8 @@ impl Preparation {
         Ok(())
     }
 
-    /// Reads the samples of these names, on all threads; each name comes or fails by itself. A picture has one, a volume one for each
-    /// slice.
+    /// Reads the samples of these names, on all threads. If one name fails, the others do not. A picture has one
+    /// sample, a volume one for each slice.
     pub fn read(&self, folder: &MaskFolder, names: &[String]) -> Vec<Result<Vec<Sample>>> {
         let read = |name: &String| -> Result<Vec<Sample>> {
             let pairs = folder.read(name)?.into_iter();

@@ -6,7 +6,8 @@
 //! blank is drawn from that. So early draws settle what kind of row it is, and later ones what goes with it.
 //!
 //! Cells that are drawn together cannot look at each other. So after the last level each blank is drawn again, given
-//! the rest of its row in clear sight, once: more often, frequencies drift. `docs/generate.md` has the figures.
+//! the rest of its row in clear sight, once: more often, frequencies drift. `docs/research/generate.md` has
+//! the figures.
 
 use rand_chacha::ChaCha8Rng;
 

@@ -1,8 +1,8 @@
 //! Puts batches of rows together.
 //!
-//! Columns are matched by name. Two batches may disagree about the type of a column, as two stretches of a JSON lines
-//! file may. The result is then the same as if they had been read at once: numbers beside categories become text, a
-//! column of nothing but missing cells takes the other's type, and one nested value makes the whole column unsupported.
+//! Columns are matched by name. Two batches of a JSON lines file, say, may disagree about the type of a column. The
+//! result is then the same as if both had been read at once: numbers beside categories become text, a column of nothing
+//! but missing cells takes the other's type, and one nested value makes the whole column unsupported.
 
 use std::collections::HashMap;
 
@@ -58,7 +58,7 @@ impl Table {
 }
 
 impl Values {
-    /// A column of missing cells, whose type is still open: categories without a single name.
+    /// Whether a column has nothing but missing cells, so that its type is still open: categories without a name.
     pub(crate) fn missing(n_rows: usize) -> Self {
         Self::Category { codes: vec![MISSING; n_rows], names: Vec::new() }
     }

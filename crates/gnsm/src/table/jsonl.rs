@@ -23,7 +23,7 @@ use crate::table::input::source::Source;
 use crate::table::missing::is_listed;
 use crate::table::{Column, ReadOptions, ReadRows, Table, Values, is_missing};
 
-/// More different keys than this are no columns: some value is used as a key.
+/// With more different keys than this, a value must have been used as a key.
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// The JSON lines reader.

@@ -1,9 +1,9 @@
 //! Rows as read from a file; nothing is learned here.
 //!
-//! Seven formats come in (CSV and its relatives, JSON lines, Parquet, Arrow IPC, ARFF, the spreadsheets xlsx and ods),
-//! plain or inside gzip, zstd, xz, tar or zip, from paths, folders or standard input, and one type goes out: [`Table`],
-//! a batch of rows by columns.
-//! A whole file is read by [`read_table`]; a file larger than memory is walked with [`TableReader::next_batch`].
+//! Seven formats are read: CSV and its relatives, JSON lines, Parquet, Arrow IPC, ARFF, and the spreadsheets xlsx and
+//! ods. They may be inside gzip, zstd, xz, tar or zip, and come from paths, folders or standard input. Whatever the
+//! format, the result is a [`Table`]: a batch of rows, column by column. A whole file is read by [`read_table`]; a file
+//! larger than memory is walked with [`TableReader::next_batch`].
 //!
 //! ```no_run
 //! use gnsm::{ReadOptions, TableReader, read_table};
@@ -22,8 +22,8 @@
 //!
 //! A file is read from the outside in: its bytes (`source`), compression and a tar or zip around them (`compression`,
 //! `tar`, `zip`), its encoding (`encoding`), its format (`open`), then one of the readers, each a file here. Several
-//! files are read one after the other (`several`). Whatever the format, two columns of one name are
-//! an error, and no input makes a reader panic: it gives rows, or an error that says where and what to do.
+//! files are read one after the other (`several`). Two columns of the same name are an error in every format. No input
+//! makes a reader panic: it gives rows, or an error that says where and what to do.
 
 // In a test, a panic is the report.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -71,7 +71,7 @@ trait ReadRows: Send {
         None
     }
 
-    /// The files so far, and how many rows each has given, where there are several.
+    /// If there are several files: those that were read so far, and how many rows each had.
     fn parts(&self) -> Vec<(String, u64)> {
         Vec::new()
     }
@@ -88,7 +88,7 @@ pub const MISSING: u32 = u32::MAX;
 /// A batch of rows, by columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// The file's name as the user gave it; `standard input` for a pipe; `a.csv and 2 more files` for several.
+    /// The file's name as the user gave it, `standard input`, or `a.csv and 2 more files`.
     pub file: String,
     /// The columns, all of the same length, names all different.
     pub columns: Vec<Column>,
@@ -96,7 +96,7 @@ pub struct Table {
     pub lines: Vec<u64>,
     /// Whether the format lets each row leave columns out (JSON lines), so that a batch may lack one.
     pub rows_may_omit_columns: bool,
-    /// The first row and the name of each file, where the rows come from several; otherwise empty.
+    /// If the rows come from several files, the first row and the name of each; otherwise empty.
     pub parts: Vec<(usize, String)>,
 }
 

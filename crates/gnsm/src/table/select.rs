@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::table::{Column, MISSING, Table, TextCells, Values};
 
 impl Table {
-    /// These rows, in this order; a row may be asked for more than once. What file a row is from is not kept.
+    /// These rows, in this order; a row may be asked for more than once. Which file a row is from is dropped.
     pub fn select(&self, rows: &[usize]) -> Self {
         let columns = self.columns.iter();
         Self {
@@ -89,7 +89,7 @@ impl Values {
         match self {
             Self::Text(cells) => cells.bytes.len() + cells.ends.len() * size_of::<usize>(),
             Self::Category { codes, names } => {
-                // A name is kept twice while batches are put together: in a list, and to be looked up.
+                // While batches are put together, each name is in memory twice: in a list, and as a key for lookup.
                 let of_name = |name: &String| 2 * (name.len() + size_of::<String>());
                 size_of_val(codes.as_slice()) + names.iter().map(of_name).sum::<usize>()
             }

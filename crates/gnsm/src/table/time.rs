@@ -61,7 +61,7 @@ pub fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     if !YEARS.contains(&year) || !(1..=last).contains(&day) {
         return None;
     }
-    // Years begin in March here, so that the day that comes and goes is the last one.
+    // Years begin in March here, so that the leap day is the last day of a year.
     let y = if month <= 2 { year - 1 } else { year };
     let era = y.div_euclid(400);
     let year_of_era = y.rem_euclid(400);

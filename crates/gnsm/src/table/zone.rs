@@ -1,9 +1,9 @@
 //! Time zones of types: from seconds in UTC to those that a clock on the wall shows.
 //!
-//! Arrow and Parquet keep times in UTC, with the zone beside them in the type: `+02:00` or `Europe/Berlin`. People mean the
-//! clock of the zone, as a CSV file with offsets has it: closing time is at six in summer as in winter. What an offset says
-//! is clear. What a name says stands in the system's files of zones (TZif, RFC 9636): the moments at which the offset
-//! changed, and a rule for later ones (`CET-1CEST,M3.5.0,M10.5.0/3`, as POSIX has it). They are read here.
+//! A shop closes at six, in summer and in winter. Arrow and Parquet keep such times in UTC, with the zone in the type:
+//! `+02:00` or `Europe/Berlin`. People mean the clock of the zone, as in a CSV file with offsets. An offset can be
+//! added as it is. A name is looked up in the system's zone files (TZif, RFC 9636). They have the moments at which the
+//! offset changed, and a rule for later ones (`CET-1CEST,M3.5.0,M10.5.0/3`, as POSIX writes it).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(super) struct Zone {
     first: i64,
     /// When the offset changed, in UTC, and what it was from then on.
     changes: Vec<(i64, i64)>,
-    /// What holds after the last change, if that is not the last offset.
+    /// The rule after the last change, if the offset goes on changing.
     rule: Option<Rule>,
 }
 
@@ -80,7 +80,7 @@ impl Zone {
         if version == 0 {
             return input.zone(&counts, 4);
         }
-        // The first part is for readers that know no more than 32 bits.
+        // The first part is for readers that know only 32 bits, so it is skipped.
         input.take(counts.length(4)?)?;
         let (_, counts) = input.header()?;
         let mut zone = input.zone(&counts, 8)?;
@@ -192,7 +192,7 @@ struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Summer {
     ahead: i64,
-    /// Where it begins and ends: a day of the year, and seconds after its midnight on the clock that is left.
+    /// When it begins and ends: a day of the year, and seconds after midnight by the clock that was valid until then.
     begins: (Day, i64),
     ends: (Day, i64),
 }
@@ -275,7 +275,7 @@ impl Summer {
     }
 }
 
-/// The offset after a zone's short name, if there is one, and what follows.
+/// The offset after a zone's short name, if there is one, and the rest of the text.
 fn named_offset(text: &str) -> Option<(Option<i64>, &str)> {
     let rest = match text.strip_prefix('<') {
         Some(quoted) => quoted.split_once('>')?.1,

@@ -17,13 +17,14 @@ pub struct TrainingConfig {
     pub batch: usize,
     /// Steps at the most; the learning rate's cosine spans them.
     pub steps: u64,
-    /// Times that training goes over its rows, at the most, though never fewer than 1,000 steps; 0 means any number.
+    /// How many times training goes over its rows at the most; 0 means no limit. It always takes at least 1,000 steps.
     ///
-    /// A small table is known by heart long before its validation loss says so, odd rows included.
+    /// The network knows a small table by heart, odd rows included, long before the validation loss shows it.
     pub epochs: u64,
     /// The share of category cells that are hidden from the network and asked for all the same.
     ///
-    /// Without it the network has never met a row with a cell it knows nothing about, and cannot be asked what the others make it expect.
+    /// Otherwise the network would never have met a row with an unknown cell, and could not be asked what to expect
+    /// there.
     pub hidden: f32,
     /// Learning rate at the start.
     pub learning_rate: f32,

@@ -94,7 +94,7 @@ impl Task for Denoising<'_> {
         let shift = stream(self.seed, TRAINING, step, u64::MAX).next_u64() % n_levels;
         let n_rows = self.rows.n_rows() as u64;
         for position in 0..tile.rows {
-            // 64 random bits: the bias of the remainder is far below any count of rows.
+            // With 64 random bits, the remainder is practically uniform.
             tile.sources[position] = (rng.next_u64() % n_rows) as u32;
             tile.levels[position] = (((tile_index * TILE + position) as u64 + shift) % n_levels) as u32;
         }

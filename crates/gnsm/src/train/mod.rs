@@ -24,7 +24,7 @@ pub use denoising::train_denoiser;
 pub use rows::FitReport;
 pub(crate) use rows::{FEWEST_ROWS, check_rows, deal, halve};
 
-/// Points of the curve for which there is room from the start, so that the loop allocates nothing.
+/// The curve has room for this many points from the start, so that the loop allocates nothing.
 const MOST_RESERVED: u64 = 1 << 16;
 
 /// What the loop can train.
@@ -44,7 +44,7 @@ pub trait Learner {
     /// The loss of the held-out rows under these weights, per row.
     fn validate(&mut self, parameters: &[f32]) -> f64;
 
-    /// Whether a loss that is no number ends training with the best weights so far, if there are any, instead of an error.
+    /// Whether a loss that is NaN ends training with the best weights so far, if there are any, and not with an error.
     fn keeps_best_if_it_diverges(&self) -> bool {
         false
     }
@@ -87,7 +87,8 @@ pub trait Watcher: Send {
     /// Called after every step.
     fn progress(&mut self, _progress: &Progress) {}
 
-    /// Called after training, now and then while the trained network is shown what it is to find usual: so many of all.
+    /// Called now and then after training, while the trained network is applied to usual rows to calibrate its scores:
+    /// how many of all are done.
     fn measured(&mut self, _done: usize, _total: usize) {}
 
     /// Whether to stop now and keep the best so far.
@@ -135,7 +136,7 @@ pub struct TrainingState {
 
 /// Saves states so that a later run can continue from them.
 pub struct Saver<'a> {
-    /// Seconds between two states, at the least; a state is only complete after a validation.
+    /// At least this many seconds lie between two saved states; a state can only be saved after a validation.
     pub seconds: f64,
     /// Puts a state in a safe place.
     pub save: &'a mut (dyn FnMut(&TrainingState) -> Result<()> + Send),
@@ -168,8 +169,8 @@ pub struct Trained {
 
 /// Trains with batches out of `n_rows` rows, until the loop's end or one of its limits.
 ///
-/// The loop runs on one of the pool's threads: from outside, every piece of parallel work would have to be handed over, which takes
-/// time and now and then memory.
+/// The loop runs on one of the pool's threads. From outside, each piece of parallel work would have to be handed over,
+/// which takes time and sometimes memory.
 pub fn train(
     learner: &mut (impl Learner + Send),
     config: &TrainingConfig,

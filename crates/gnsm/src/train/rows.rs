@@ -23,7 +23,7 @@ pub struct FitReport {
     pub rows: [u64; 3],
     /// Rows left out because their label says anomaly.
     pub labelled_anomalies: u64,
-    /// How many rows those were chosen from, where not all were learned from.
+    /// If not all rows were learned from: how many there were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_from: Option<u64>,
     /// The column that held labels and was not learned from.
@@ -34,7 +34,7 @@ pub struct FitReport {
     pub fingerprint: String,
 }
 
-/// Refuses to train on no rows, or with no rows to validate on, which tell when to stop.
+/// Refuses to train without rows, or without rows to validate on, which tell when to stop.
 pub(crate) fn check_rows(n_rows: [usize; 2]) -> Result<()> {
     let what = match n_rows {
         [0, _] => "to learn from",

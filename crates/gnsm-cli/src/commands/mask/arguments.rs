@@ -147,7 +147,8 @@ pub struct ScoreArguments {
     /// The csv file to write [default: standard output].
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Draw where each mask is odd, in red over its image, as DIR/NAME.png; for a volume as numbers, as DIR/NAME.nii.gz.
+    /// Draw where each mask is odd, in red over its image, as DIR/NAME.png; for a volume as numbers, as
+    /// DIR/NAME.nii.gz.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub maps: Option<PathBuf>,
     /// What is flagged.

@@ -113,7 +113,7 @@ pub fn run(arguments: &FitArguments, console: Console) -> Result<Outcome> {
     Ok(Outcome::of_training(model.detector().training().map(|(_, ending)| ending), arguments.max_seconds))
 }
 
-/// What is to be said where too few masks were held out to tell how odd a mask is.
+/// The warning if too few masks were held out to tell how odd a mask is.
 pub fn few_masks_warning(validation: u64, calibration: &Calibration) -> Option<String> {
     let smallest = calibration.smallest_p();
     let needed = 10.0 * (1.0 / RAREST - 1.0);

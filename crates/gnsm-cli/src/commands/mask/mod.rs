@@ -91,7 +91,7 @@ fn note_device(console: Console) {
     console.note(format_args!("the network runs on {}", networks::device_name()));
 }
 
-/// The images of a list that could not be used: each is named, and the others go on.
+/// The images of a list that could not be used. Each is named, and the others are still done.
 struct Failures {
     console: Console,
     count: usize,
@@ -110,7 +110,7 @@ impl Failures {
         }
     }
 
-    /// An error if there were any, which says what became of the others.
+    /// An error if there were any; it says how many others were done.
     fn finish(self, total: usize, others: impl Display) -> Result<()> {
         if self.count == 0 {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use gnsm::mask::{Grid, Image};
 
-/// What is left of the image's own light, so that red stands out.
+/// How much of the image's own brightness is kept, so that red stands out.
 const IMAGE_LIGHT: f32 = 0.6;
 
 /// The image in grey, and each pixel as red as its part of the score is large beside the largest.

@@ -107,7 +107,8 @@ impl<'a> Maps<'a> {
         Ok(Self { folder, images, drawn: 0 })
     }
 
-    /// Draws one; a mask whose method cannot tell gets none. A volume gets a volume of numbers in the same place of space.
+    /// Draws the map of one mask, if the method can tell one. The map of a volume is a volume of numbers with the same
+    /// position in space.
     fn draw(&mut self, name: &str, mask: &Path, maps: &[Grid<f32, 2>]) -> gnsm::Result<()> {
         let Some(first) = maps.first() else { return Ok(()) };
         let (ending, bytes) = if is_volume(mask) {

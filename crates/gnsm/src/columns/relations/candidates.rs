@@ -1,4 +1,4 @@
-//! Relations that may be, in terms of the columns that are tried.
+//! Relations to try, in terms of the columns that are tried.
 
 use super::{FEWEST, Relation, RelationKind, UNITS};
 
@@ -17,7 +17,7 @@ fn candidate(of: usize, terms: Vec<usize>, by: RelationKind, factor: f64) -> Rel
     }
 }
 
-/// Multiples that may be, the ones that people write first: those whose factors have few digits.
+/// Multiples to try. Those with the fewest digits in their factors come first: people would write these.
 pub(super) fn multiples(columns: &[Vec<f64>]) -> Vec<Relation> {
     let n = columns.len();
     let mut found: Vec<(usize, Relation)> = Vec::new();
@@ -29,11 +29,11 @@ pub(super) fn multiples(columns: &[Vec<f64>]) -> Vec<Relation> {
         }
         ratios.sort_unstable_by(f64::total_cmp);
         let [low, median, high] = [1, 2, 3].map(|quarter| ratios[quarter * ratios.len() / 4]);
-        // Ratios that differ are of no one factor, but for what rounding does to small numbers.
+        // If ratios differ from row to row, there is no one factor, unless rounding explains it.
         if median == 0.0 || high - low > 0.2 * median.abs() {
             continue;
         }
-        // Of two ways to say the same with as many digits, the larger number is told by the smaller one.
+        // Of two factors with equally many digits, the one is taken that gives the larger number from the smaller.
         let is_larger = median.abs() > 1.0 || (median.abs() == 1.0 && of > term);
         let multiple = |(digits, factor): (usize, f64)| {
             (2 * digits + usize::from(!is_larger), candidate(of, vec![term], RelationKind::Multiple, factor))
@@ -70,7 +70,7 @@ pub(super) fn is_round(factor: f64) -> bool {
     with_digits(factor, ROUND) == factor || (factor * 100.0).round() / 100.0 == factor
 }
 
-/// Times between two dates that may be; the dates come after `n` numbers.
+/// Times between two dates to try; the columns of dates come after `n` columns of numbers.
 pub(super) fn elapsed(n: usize, all: usize) -> impl Iterator<Item = Relation> {
     let orders = (n..all).flat_map(move |from| (n..all).map(move |to| (from, to))).filter(|(from, to)| from != to);
     let in_units = orders.flat_map(|(from, to)| UNITS.iter().map(move |(seconds, _)| (from, to, 1.0 / seconds)));

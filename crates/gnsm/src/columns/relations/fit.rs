@@ -1,9 +1,10 @@
 //! Whether rows follow a relation, and how far rounding may take them from it.
 //!
-//! A number of a relation may have been rounded when it was written: 50 conversions of 1,492 clicks are a rate of 3.351 %,
-//! which is shown as `3.4%`. Then 50 is not 3.4 % of 1,492, but within what half a last digit of the rate makes of that
-//! many clicks. A quantity, however, is what it is, and a price had all its digits when it was multiplied. The rows tell
-//! which it is. Let h be half a last digit of the result, and r what half a last digit of the other number makes of it.
+//! A number of a relation may have been rounded when it was written: 50 conversions of 1,492 clicks are a rate of 3.351
+//! %, which is shown as `3.4%`. Then 50 is not 3.4 % of 1,492, but it is within the limits that half a last digit of
+//! the rate allows. A quantity, however, is exact, and a price has all its digits. The rows tell which of these a
+//! number is. Let h be half a last digit of the result, and r how much the result changes with half a last digit of the
+//! other number.
 //!
 //! | the other number | the result is off by | rows that are off by more than h |
 //! |---|---|---|
@@ -21,7 +22,8 @@ use super::{FEWEST, MOSTLY, NEARLY_ALL, Relation, RelationKind, TRIED};
 const FEWEST_RESULTS: usize = 10;
 /// Decimals that are looked for, at the most.
 pub(super) const MOST_DECIMALS: u32 = 6;
-/// Fewer rows expected to be off do not tell whether a number was rounded; then it may have been.
+/// If fewer rows than this are expected to be off, they do not tell whether a number was rounded. Then it may have
+/// been.
 const FEWEST_OFF: f64 = 5.0;
 /// The share of them that must be off.
 const ENOUGH_OFF: f64 = 0.3;
@@ -31,7 +33,7 @@ const ENOUGH_OFF: f64 = 0.3;
 enum Origin {
     /// Nothing.
     Exact,
-    /// It was made of the result and rounded, or would be at least as well.
+    /// It was computed from the result and rounded, or the rows do not tell this from other cases.
     Rounded,
     /// It was rounded, and so was the result.
     BothRounded,
@@ -43,7 +45,7 @@ pub(super) struct Numbers {
     decimals: Vec<u32>,
 }
 
-/// How many rows have all numbers of a relation, and how many of these follow it.
+/// How many rows have all numbers of a relation (`rows`), and how many of these follow it (`held`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Followed {
     pub rows: usize,
@@ -61,7 +63,8 @@ impl Numbers {
         0.5 * 0.1f64.powi(self.decimals[column] as i32)
     }
 
-    /// The rows that have all numbers of a relation: the number, the others and what they give; as long as `visit` goes on.
+    /// The rows that have all numbers of a relation: the number, the others and what they give; as long as `visit` goes
+    /// on.
     fn visit(&self, relation: &Relation, mut visit: impl FnMut(f64, &[f64], f64) -> bool) {
         let mut terms = vec![0.0; relation.terms.len()];
         for (row, number) in self.columns[relation.of].iter().enumerate() {
@@ -84,7 +87,7 @@ impl Numbers {
         followed
     }
 
-    /// A candidate with the decimals of its column, and with what it leaves open while it is tried.
+    /// A candidate with the decimals of its column, and with the slack that it has while it is tried.
     pub fn to_try(&self, candidate: Relation) -> Relation {
         let decimals = self.decimals[candidate.of];
         match candidate.by {
@@ -100,8 +103,8 @@ impl Numbers {
         }
     }
 
-    /// How far off the factor of a multiple may be: as far as the row that tells most about it allows; not at all where
-    /// that is little beside its last digit.
+    /// How far off the factor of a multiple may be, as far as the row allows that tells most about it; 0 if that is
+    /// little beside the factor's last digit.
     fn open_factor(&self, multiple: &Relation) -> f64 {
         let mut open = f64::INFINITY;
         self.visit(multiple, |number, terms, _| {
@@ -111,7 +114,7 @@ impl Numbers {
             }
             true
         });
-        // So near to a number with few digits, others would be by chance in one case of twenty.
+        // Another number comes this near to one with few digits in one case of twenty by chance.
         if open <= 0.025 * last_digit(multiple.factor) || !open.is_finite() { 0.0 } else { open }
     }
 
@@ -130,7 +133,7 @@ impl Numbers {
             held += usize::from(holds);
             as_before += usize::from(relation.is_near(number, before, slack));
             for (at, mattering) in mattering.iter_mut().enumerate() {
-                // A factor of 1 and an addend of 0 say nothing for the relation, and nothing against it.
+                // A factor of 1 and an addend of 0 do not matter: such a row says nothing for or against the relation.
                 if !relation.is_near(relation.without(at, terms), result, slack) {
                     mattering.rows += 1;
                     mattering.held += usize::from(holds);
@@ -149,12 +152,13 @@ impl Numbers {
         n >= FEWEST
             && held as f64 >= needed(relation, n) * n as f64
             && mattering.iter().all(matters)
-            // What a slack leaves open must not be everything: a number of rooms, give or take a half, times 29 is near any area.
+            // The slack must not allow nearly any number: 29 times a number of rooms, give or take half a room, is near
+            // any area.
             && (is_plain || often(relation) * as_before <= n)
             && results.len() == FEWEST_RESULTS
     }
 
-    /// A relation that the rows follow, with what the rounding of its numbers leaves open; and whether some break it.
+    /// A relation that the rows follow, with the rounding of its numbers, and with whether some rows break it.
     pub fn settled(&self, relation: Relation) -> Relation {
         let mut settled = if relation.by == RelationKind::Elapsed { relation.clone() } else { self.rounded(&relation) };
         let followed = self.followed(&settled);
@@ -165,8 +169,8 @@ impl Numbers {
         Relation { broken: followed.held < followed.rows, ..settled }
     }
 
-    /// A relation with the rounding of its numbers. The number whose rounding matters most comes first: rows that are off
-    /// because of it say nothing about the next one.
+    /// A relation with the rounding of its numbers. The number whose rounding matters most is decided first: rows that
+    /// are off because of it say nothing about the next one.
     fn rounded(&self, relation: &Relation) -> Relation {
         let n = relation.terms.len();
         let mut settled = Relation { rounded_once: true, ..relation.clone() };
@@ -183,7 +187,7 @@ impl Numbers {
         settled
     }
 
-    /// How far the result moves with one of the others, over all rows.
+    /// How much the result changes with one of the terms, summed over all rows.
     fn reach(&self, relation: &Relation, at: usize) -> f64 {
         let mut sum = 0.0;
         self.visit(relation, |_, terms, _| {
@@ -193,7 +197,7 @@ impl Numbers {
         sum
     }
 
-    /// What became of one of the others before it was written, by how many rows are off.
+    /// What happened to one of the terms before it was written, judged by how many rows are off.
     fn origin(&self, exact: &Relation, at: usize, half: f64) -> Origin {
         let own = self.half(exact.of);
         let (mut once, mut twice) = (Off::default(), Off::default());
@@ -231,7 +235,7 @@ impl Off {
     }
 }
 
-/// One in how many rows may at the most be near what the row before gives. Days between two dates are often the same.
+/// One in how many rows may agree with the result of the row before. Days between two dates are often the same.
 fn often(relation: &Relation) -> usize {
     if relation.by == RelationKind::Elapsed { 2 } else { 10 }
 }

@@ -47,8 +47,8 @@ pub(super) fn of_row(sum: u64) -> u64 {
     folded(folded(sum, 3), 0).max(1)
 }
 
-/// What a text stands for. Where a format has no types of columns (JSON lines), a number may come as a number in one batch
-/// and, beside words, as its text in another: such a text is the number.
+/// What a text stands for. In a format without column types (JSON lines), a number may be a number in one batch, and a
+/// text in another batch that has words as well. Such a text counts as the number.
 pub(super) fn value_of(text: &str, untyped: bool) -> SurveyedValue {
     let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'-';
     if untyped

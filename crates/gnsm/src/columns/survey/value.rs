@@ -1,7 +1,8 @@
-//! The distinct values of a column with their counts: all of them while they are few, then those of the smallest hashes.
+//! The distinct values of a column with their counts: all of them while they are few, then those of the smallest
+//! hashes.
 //!
-//! The limit below which hashes are kept only ever falls. So a value that is kept at the end was never let go, and its
-//! count is exact. What is kept depends on the values alone, not on their order or on how they were cut into parts.
+//! The limit below which hashes are kept never rises. So a value that is kept at the end was never dropped before, and
+//! its count is exact. What is kept depends on the values alone, not on their order or on how they were cut into parts.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -115,7 +116,7 @@ impl SmallestValues {
             return;
         }
         self.values.entry(hash).or_insert_with(|| (value(), 0)).1 += count;
-        // Now and then, so that each value is looked at a few times only.
+        // Only now and then, so that each value is looked at a few times at the most.
         if self.values.len() > 2 * self.most {
             self.settle();
         }
@@ -130,7 +131,7 @@ impl SmallestValues {
         self.values.retain(|hash, _| *hash <= limit);
     }
 
-    /// Lets go of what is too many.
+    /// Drops the surplus.
     pub(super) fn settle(&mut self) {
         if self.values.len() > self.most {
             let mut hashes: Vec<u64> = self.values.keys().copied().collect();
@@ -145,7 +146,8 @@ impl SmallestValues {
         self.limit == u64::MAX && self.values.len() <= self.most
     }
 
-    /// How many there are; about, where not all are kept: k hashes are as dense below the limit as all are everywhere.
+    /// How many distinct values there are. If not all are kept, it is an estimate: below the limit, hashes are as dense
+    /// as everywhere.
     pub(super) fn distinct(&self) -> u64 {
         let density = self.limit as f64 / 2f64.powi(64);
         if self.is_exact() { self.values.len() as u64 } else { ((self.values.len() as f64 - 1.0) / density) as u64 }

@@ -6,8 +6,8 @@ use crate::detectors::WalkConfig;
 use crate::detectors::tests::{assert_close, fit_on, rows_of};
 use crate::error::Result;
 
-/// The example of the paper: gender, education, marriage, income of twelve people, of whom the first one cheats. Values from
-/// `reference/cbrw.py` in the benchmarks, which writes the walk out with numpy.
+/// The example of the paper: gender, education, marriage, income of twelve people, of whom the first one cheats. Values
+/// from `reference/cbrw.py` in the benchmarks, which writes the walk out with numpy.
 #[test]
 fn the_papers_example() -> Result<()> {
     let layout = Layout::new(0, vec![2, 3, 3, 3]);

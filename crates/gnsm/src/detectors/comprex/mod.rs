@@ -1,25 +1,29 @@
-//! How many nats it takes to describe a row with the patterns of the training rows (Akoglu, Tong, Vreeken and Faloutsos, *Fast and
-//! Reliable Anomaly Detection in Categorical Data*, CIKM 2012: CompreX).
+//! How many nats it takes to describe a row with the patterns of the training rows (Akoglu, Tong, Vreeken and
+//! Faloutsos, *Fast and Reliable Anomaly Detection in Categorical Data*, CIKM 2012: CompreX).
 //!
-//! The columns are parted into groups, and each group F has a code table: patterns, which are combinations of values of some of its
-//! columns, and for each how often it is used. A row is covered by the longest patterns that fit, down to single values, and
+//! The columns are parted into groups, and each group F has a code table: patterns, which are combinations of values of
+//! some of its columns, and for each how often it is used. A row is covered by the longest patterns that fit, down to
+//! single values, and
 //!
 //! score(x) = Σ_F Σ_{p covers x_F} log(S_F/usage(p)), S_F = Σ_p usage(p),
 //!
-//! the length of an optimal code. Rows that go the usual ways are short; a row that breaks usual combinations has to be spelt out.
+//! the length of an optimal code. A row of usual combinations is short; one that breaks them has to be spelt out value
+//! by value.
 //!
 //! # Which groups and patterns
 //!
 //! Those that make the whole description shortest (the minimum description length principle):
 //!
-//! L = Σ_F |F| log(m/|F|) + Σ_F Σ_{p ∈ F} (log(S_F/usage(p)) + Σ_{v ∈ p} log(n/count(v))) + Σ_F Σ_{p ∈ F} usage(p)·log(S_F/usage(p)):
+//! L = Σ_F |F| log(m/|F|) + Σ_F Σ_{p ∈ F} (log(S_F/usage(p)) + Σ_{v ∈ p} log(n/count(v))) + Σ_F Σ_{p ∈ F}
+//! usage(p)·log(S_F/usage(p)):
 //!
-//! which group each of the m columns is in; the code tables, each pattern by its code and its values; and the rows. How columns and
-//! values are written down is this implementation's choice; the search follows the paper's. Every column starts as a group of its own. Pairs of groups are tried in descending order of their mutual information:
-//! the two tables become one, to which the combinations of their rows are added in descending order of their counts, each if it makes L
-//! smaller. If the joint table is shorter than the two, the groups are merged and pairs with the new group join the queue. A
-//! combination is a whole row of its group, so the patterns form a tree of groups: a row that is none of a group's patterns is
-//! covered by the patterns of the two groups it came from.
+//! which group each of the m columns is in; the code tables, each pattern by its code and its values; and the rows. How
+//! columns and values are written down is this implementation's choice; the search follows the paper's. Every column
+//! starts as a group of its own. Pairs of groups are tried in descending order of their mutual information: the two
+//! tables become one, to which the combinations of their rows are added in descending order of their counts, each if it
+//! makes L smaller. If the joint table is shorter than the two, the groups are merged and pairs with the new group join
+//! the queue. A combination is a whole row of its group, so the patterns form a tree of groups: a row that is none of a
+//! group's patterns is covered by the patterns of the two groups it came from.
 //!
 //! - Numbers are columns of decile bins ([`super::bins`]), a missing number is a value of its own.
 //! - A value that training never showed, or never outside of longer patterns, costs log(S_F + 1).
@@ -39,7 +43,7 @@ use crate::error::{Advice, Error, Result};
 use crate::files::{Loaded, Store, Tensors};
 use crate::train::Run;
 
-/// Columns beyond which trying all pairs is out of the question; it also bounds how deep a tree can be.
+/// With more columns than this, trying all pairs would take too long. It also bounds the depth of a tree.
 pub(crate) const MOST_CELLS: usize = 500;
 
 /// A group of cells and the patterns over exactly these.
@@ -99,7 +103,7 @@ impl Comprex {
         &NoSettings {}
     }
 
-    /// The share by which patterns describe `rows` shorter than the values of single columns would; 0 where they do not.
+    /// By what share patterns make the description of `rows` shorter than single values do; 0 if they do not.
     pub(crate) fn saving(&self, rows: &Encoded) -> f64 {
         let (rows, counts) = rows.counted();
         let categories = self.bins.all_categories(&self.layout, &rows);
@@ -198,7 +202,7 @@ fn check_tree(nodes: &[StoredNode], n_cells: usize) -> std::result::Result<(), S
     if seen.contains(&false) { Err("a column is in no group".into()) } else { Ok(()) }
 }
 
-/// The nodes that are no one's child, and the sum of all usages in their trees.
+/// The roots of the trees, and the sum of all usages in each tree.
 fn groups(nodes: &[Node]) -> Vec<(usize, f64)> {
     let mut totals: Vec<f64> = nodes.iter().map(|node| node.patterns.iter().map(|(_, usage)| usage).sum()).collect();
     let mut is_root = vec![true; nodes.len()];

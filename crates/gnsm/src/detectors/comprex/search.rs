@@ -108,18 +108,18 @@ pub(super) fn find_tables(categories: &[u32], n_cells: usize, counts: &[f64]) ->
     nodes
 }
 
-/// What the distinct rows cost, each as often as it occurs, if every column is described by itself.
+/// The length of all rows if every column is described by itself.
 pub(super) fn length_by_values(categories: &[u32], n_cells: usize, counts: &[f64]) -> f64 {
     (0..n_cells).map(|cell| single_column(categories, n_cells, counts, cell).entropy).sum()
 }
 
-/// What saying which column is in which group becomes shorter by when two groups of these sizes are one.
+/// By how much it becomes shorter to say which column is in which group, if two groups of these sizes are merged.
 fn partition_saving(sizes: [usize; 2], n_cells: usize) -> f64 {
     let length = |size: usize| size as f64 * (n_cells as f64 / size as f64).ln();
     length(sizes[0]) + length(sizes[1]) - length(sizes[0] + sizes[1])
 }
 
-/// The pair of most information, and of equal ones the first; it leaves the queue.
+/// Takes the pair with the most information from the queue; of equal ones, the first.
 fn take_best(queue: &mut Vec<(f64, usize, usize)>) -> Option<(f64, usize, usize)> {
     let best = |a: &(usize, &(f64, usize, usize)), b: &(usize, &(f64, usize, usize))| {
         a.1.0.total_cmp(&b.1.0).then((b.1.1, b.1.2).cmp(&(a.1.1, a.1.2)))
@@ -128,7 +128,8 @@ fn take_best(queue: &mut Vec<(f64, usize, usize)>) -> Option<(f64, usize, usize)
     Some(queue.swap_remove(index))
 }
 
-/// The pairs of groups of which one is `newer`, with their mutual information times the number of rows; those without any are left out.
+/// The pairs of groups of which one is `newer`, with their mutual information times the number of rows; those without
+/// any are left out.
 fn pairs_with(groups: &[Option<Group>], newer: std::ops::Range<usize>, counts: &[f64]) -> Vec<(f64, usize, usize)> {
     let pairs: Vec<(usize, usize)> = newer.flat_map(|b| (0..b).map(move |a| (a, b))).collect();
     let information = |&(left, right): &(usize, usize)| {
@@ -226,7 +227,8 @@ fn merge(a: &Group, b: &Group, node: usize, counts: &[f64], saved: f64) -> Optio
             with.change(pattern.usage, pattern.values, -1.0);
             with.change(pattern.usage - kind.count, pattern.values, 1.0);
         }
-        // Values cost the same in every pattern, so those of a row are the sum over its cover.
+        // A value costs the same in every pattern, so the cost of a row's values is a sum over the patterns that cover
+        // it.
         let values = kind.cover.iter().map(|pattern| patterns[*pattern].values).sum();
         with.change(kind.count, values, 1.0);
         if with.length() < sums.length() {

@@ -6,8 +6,8 @@ fn fit(layout: &Layout, rows: &Encoded) -> Result<Comprex> {
     fit_on(rows, |all, run| Comprex::fit(&NoSettings {}, layout, all, run))
 }
 
-/// Two columns that always agree are one group of two patterns: a row costs log 2 instead of 2 log 2. A row that breaks the
-/// agreement is spelt out by values that are never used alone.
+/// Two columns that always agree are one group of two patterns: a row costs log 2 instead of 2 log 2. A row that breaks
+/// the agreement is spelt out by values that are never used alone.
 #[test]
 fn columns_that_agree_become_one_group() -> Result<()> {
     let layout = Layout::new(0, vec![2, 2]);

@@ -1,4 +1,5 @@
-//! The mixture of a batch, its energy, and how both change with every row's latent numbers and memberships; all in double precision.
+//! The mixture of a batch, its energy, and how both change with every row's latent numbers and memberships; all in
+//! double precision.
 //!
 //! With memberships γᵢₖ, latent rows zᵢ in d dimensions and sₖ = Σᵢ γᵢₖ,
 //!

@@ -1,7 +1,7 @@
 //! From a row and its reconstruction to the two numbers that DAGMM adds to the code, and back.
 //!
-//! Relative distance ‖x − x̂‖/‖x‖ and cosine similarity x·x̂/(‖x‖ ‖x̂‖). A norm in a denominator is at least a thousandth, so that a row of zeros has
-//! both numbers.
+//! Relative distance ‖x − x̂‖/‖x‖ and cosine similarity x·x̂/(‖x‖ ‖x̂‖). A norm in a denominator is at least a
+//! thousandth, so that a row of zeros has both numbers.
 
 /// The smallest norm that is divided by.
 const SMALLEST: f64 = 1e-3;

@@ -16,17 +16,18 @@
 //! - Layer normalisation before each hidden activation (tanh), and weights drawn to the size of their layers.
 //! - Validation on held-out rows (their own mixture, no dropout), the best weights kept, early stopping.
 //! - The mixture in double precision, by Cholesky factors of Σₖ + εI; where one does not exist, ε grows until it does.
-//! - Memberships are (1 − δ)·softmax + δ/K with δ = 1e-6: a component that no row belongs to keeps the covariance of all rows.
+//! - Memberships are (1 − δ)·softmax + δ/K with δ = 1e-6: a component that no row belongs to keeps the covariance of
+//!   all rows.
 //! - The gradient is clipped to norm 1.
 //!
-//! - Where the loss is no number before the first validation, training starts over with other weights, up to `restarts` times.
-//!   Where it is none later, the best weights so far are kept.
+//! - If the loss becomes NaN before the first validation, training starts over with other weights, up to `restarts`
+//!   times. If it does later, the best weights so far are kept.
 //!
 //! The appendix has settings for each data set ([`DagmmConfig::paper`]). For probe and u2r it takes the estimation
 //! network's outputs for memberships, without a softmax ([`Memberships::Logits`]). Then nothing bounds the objective
 //! from below: outputs that are twice as large give the same means and covariances and a φ twice as large, so the
-//! energy falls by log 2. And where the outputs of a component sum to less than 0, it has no density, and the loss is
-//! no number. The score is the energy with φ divided by its sum, which changes all scores by the same amount.
+//! energy falls by log 2. And if the outputs of a component sum to less than 0, it has no density, and the loss is NaN.
+//! The score is the energy with φ divided by its sum, which changes all scores by the same amount.
 //!
 //! How numbers, missing values and reasons are handled stands in `deep.rs`. An unseen category adds log(n + 1) to the
 //! score, for n rows that never showed it.
@@ -50,7 +51,7 @@ use latent::{Comparison, Slopes};
 
 /// What every component has of every row, in all.
 const SHARED: f64 = 1e-6;
-/// How often training starts over under the paper's settings, which name no limit.
+/// How often training may start over with the paper's settings. The paper names no limit.
 const RESTARTS: u32 = 20;
 
 /// The settings.
@@ -76,7 +77,7 @@ pub struct DagmmConfig {
     pub regularisation: f64,
     /// What the estimation network's outputs become.
     pub memberships: Memberships,
-    /// How often training may start over with other weights because its loss was no number.
+    /// How often training may start over with other weights because its loss was NaN.
     pub restarts: u32,
     /// The training loop.
     pub training: DeepTraining,
@@ -122,7 +123,8 @@ impl Default for DagmmConfig {
 }
 
 impl DagmmConfig {
-    /// The settings of the paper's appendix for one of its sets: a constant learning rate, and an end after ten epochs without improvement.
+    /// The settings of the paper's appendix for one of its sets: a constant learning rate, and an end after ten epochs
+    /// without improvement.
     pub fn paper(set: PaperSet) -> Self {
         let (layers, estimation, batch, learning_rate) = match set {
             PaperSet::Any | PaperSet::Cmc => ([1024, 512, 256], 128, 256, 1e-4),
@@ -177,7 +179,7 @@ impl DagmmConfig {
     }
 }
 
-/// Encoder, decoder and estimation network. Of a row it tells z, the estimation network's logits and the squared error
+/// Encoder, decoder and estimation network. For a row it gives z, the estimation network's logits and the squared error
 /// of the reconstruction.
 #[derive(Debug, Clone)]
 struct Compression {
@@ -326,7 +328,7 @@ impl Stack for Compression {
         }
     }
 
-    /// Not a number where the batch has no mixture, which the loop reports.
+    /// NaN if the batch has no mixture, which the loop reports.
     fn loss(&self, results: &[f64], d_results: &mut [f64]) -> f64 {
         let (n_results, dimension, components) = (self.n_results(), self.dimension(), self.components());
         let (latent, memberships) = self.members(results);

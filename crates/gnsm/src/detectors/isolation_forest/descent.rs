@@ -1,9 +1,9 @@
 //! Many rows go down a tree at the same time.
 //!
-//! Which way a row goes at a cut is next to random, so a processor that guesses it is wrong half of the time. Here nothing
-//! is guessed: the next node is computed, the same way for numbers and for categories. A leaf leads to itself, so all rows
-//! take as many steps as the deepest tree has, and sixteen of them take each step together. A set of categories is one word
-//! of bits within the node, unless a column has more than 64.
+//! Which way a row goes at a cut is nearly random, so branch prediction would be wrong half of the time. Here there is
+//! no branch: the next node is computed, in the same way for numbers and for categories. A leaf leads to itself, so all
+//! rows take as many steps as the deepest tree has, and sixteen of them take each step together. A set of categories is
+//! one word of bits within the node, unless a column has more than 64.
 
 use super::{IsolationForest, LEAF};
 use crate::columns::{Encoded, UNSEEN};
@@ -19,7 +19,7 @@ const ALL: u32 = u32::MAX;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Steps {
     nodes: Vec<Step>,
-    /// The sets of categories, behind an empty one that numbers have; none if one word is enough for each.
+    /// The sets of categories, after an empty one for cuts of numbers; empty if one word is enough for each set.
     words: Vec<u64>,
     /// Where a row ends at each node: the depth, and c(m) of the rows that end there.
     ends: Vec<f64>,
@@ -34,7 +34,7 @@ struct Step {
     cell: u32,
     /// The first child; the leaf itself in a leaf.
     children: u32,
-    /// Keys from this one on, and no farther than `span` from it, go to the first child; none where categories are cut.
+    /// Keys from this one up to `span` above it go to the first child; none do where categories are cut.
     from: u32,
     span: u32,
     /// All bits where categories are cut.
@@ -98,7 +98,7 @@ impl Steps {
         let mut has_unseen = Vec::with_capacity(sums.len());
         for row in first..first + sums.len() {
             keys.extend(rows.numbers(row).iter().map(|number| key(*number)));
-            // A row with an unseen category goes its own way below; here it must only stay within the tree.
+            // A row with an unseen category is scored below; here it only has to stay within the tree.
             keys.extend(rows.codes(row).iter().map(|code| if *code == UNSEEN { 0 } else { *code }));
             has_unseen.push(rows.codes(row).contains(&UNSEEN));
         }

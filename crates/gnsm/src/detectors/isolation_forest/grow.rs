@@ -56,7 +56,7 @@ fn candidates(layout: &Layout, encoding: Encoding) -> Vec<Candidate> {
 /// Draws rows of two tables without putting them back.
 fn draw_rows(rows: [&Encoded; 2], sample: usize, rng: &mut ChaCha8Rng) -> Encoded {
     let total = rows[0].n_rows() + rows[1].n_rows();
-    // Floyd's algorithm: as many draws as rows, however many there are to draw from.
+    // Floyd's algorithm: it takes one draw for each row of the sample, however many rows there are.
     let mut drawn = BTreeSet::new();
     for last in total.saturating_sub(sample)..total {
         let position = rng.random_range(0..=last);
@@ -152,7 +152,7 @@ impl Grower<'_> {
         if let Some(code) = only {
             words[code as usize / 32] = 1 << (code % 32);
         } else {
-            // Every category, here or not, goes to a random side, until both sides have rows.
+            // Every category goes to a random side, also those that no row here has, until both sides have rows.
             loop {
                 words.fill_with(|| self.rng.next_u32());
                 let side = contains(&words, first);

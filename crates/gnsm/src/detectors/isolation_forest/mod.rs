@@ -177,7 +177,7 @@ impl IsolationForest {
         }
     }
 
-    /// What follows from the nodes. Children lie behind their parents, so one pass tells all depths.
+    /// What follows from the nodes. Children are stored after their parents, so one pass gives all depths.
     fn ready(mut self) -> Self {
         self.depths = vec![0.0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.cell != LEAF) {
@@ -261,7 +261,8 @@ impl IsolationForest {
         (saved / self.usual_depth() - 1.0).exp2()
     }
 
-    /// Whether a node from a file points to what is there: children behind it, so that a walk ends, and a set of its categories.
+    /// Whether a node from a file points to children after it, so that every walk ends, and to a set of categories that
+    /// is there.
     fn is_usable(&self, index: usize) -> bool {
         let node = self.nodes[index];
         let children = node.children as usize;

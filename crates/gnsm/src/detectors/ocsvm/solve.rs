@@ -1,8 +1,8 @@
 //! Sequential minimal optimisation of the one-class problem, with the working sets of Fan, Chen and Lin (*Working Set
 //! Selection Using Second Order Information*, JMLR, 2005), as in libsvm.
 //!
-//! Two of the α are moved at a time, against each other, so that Σα stays. Columns of the kernel are computed when they are
-//! needed: on codes that is quicker than to keep them.
+//! Two of the α are changed at a time, one up and one down, so that Σα stays the same. Columns of the kernel are
+//! computed when they are needed: on codes that is quicker than keeping them.
 
 use super::super::stored_rows::StoredRows;
 use crate::error::{Error, Result, stop_point};
@@ -41,7 +41,8 @@ pub(super) fn solve(rows: &StoredRows, gamma: f64, nu: f64, tolerance: f64) -> R
     }
     for _ in 0..(MOVES_PER_ROW * rows.len()).max(FEWEST_MOVES) {
         stop_point();
-        // The row that gains most from a larger α, and of those that can give, the one with which the objective falls most.
+        // The row for which the objective falls most if its α grows, and the row whose α may shrink with which it falls
+        // most.
         let can_take = (0..rows.len()).filter(|row| alphas[*row] < limits[*row]);
         let Some(taker) = can_take.min_by(|a, b| gradient[*a].total_cmp(&gradient[*b])) else { break };
         let of_taker = kernel_column(rows, gamma, taker);
@@ -87,7 +88,8 @@ fn kernel_column(rows: &StoredRows, gamma: f64, row: usize) -> Vec<f64> {
     column
 }
 
-/// ρ: what Kα is for rows on the border, whose α is free; between the others where there is none.
+/// ρ: the mean of Kα over rows on the border, whose α is not at a limit. If there is none, it lies between the rows at
+/// one limit and those at the other.
 fn border(alphas: &[f64], limits: &[f64], gradient: &[f64]) -> f64 {
     let (mut sum, mut n_free) = (0.0, 0.0);
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);

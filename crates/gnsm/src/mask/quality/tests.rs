@@ -130,7 +130,8 @@ fn a_class_on_one_side_only_counts_nothing_and_costs_the_diagonal() {
     assert_eq!((found.n_classes, found.n_unmatched), (2, 1));
     // Background 6 of 8, class 1 all, class 2 nothing.
     assert_eq!(found.miou, Some((6.0 / 8.0 + 1.0 + 0.0) / 3.0));
-    // Foreground: four surface cells of the truth and six of the prediction; all lie on the other's but the two of class 2.
+    // Foreground: four surface cells of the truth and six of the prediction; all lie on the other's but the two of
+    // class 2.
     let mean = (2.0f64.sqrt() + 5.0f64.sqrt()) / 10.0;
     assert!((found.foreground.expect("foreground").mean - mean).abs() < 1e-15);
 }
@@ -147,8 +148,8 @@ fn single_cells_are_their_own_surface() {
 fn the_border_of_the_image_is_a_surface() {
     // All foreground against all but the last column: the surfaces of both include the image's border.
     let found = quality(&["1111", "1111", "1111"], &["111.", "111.", "111."]);
-    // Surface of truth: all but the two inner cells; of them the three of the last column are 1 away, the others on the surface.
-    // Surface of the prediction: all but the one inner cell; its cell (1, 2) is 1 away from the truth's.
+    // Surface of truth: all but the two inner cells; of them the three of the last column are 1 away, the others on the
+    // surface. Surface of the prediction: all but the one inner cell; its cell (1, 2) is 1 away from the truth's.
     let distances = found.common.expect("common");
     assert!((distances.mean - 4.0 / 18.0).abs() < 1e-15, "{distances:?}");
     assert_eq!(distances.hausdorff95, 1.0);
@@ -241,7 +242,8 @@ proptest! {
     }
 }
 
-/// Values from `reference/volumes.py` in the benchmarks, medpy 0.5.2: voxels of 2.5 × 0.8 × 0.75, two balls, two boxes and a voxel.
+/// Values from `reference/volumes.py` in the benchmarks, medpy 0.5.2: voxels of 2.5 × 0.8 × 0.75, two balls, two boxes
+/// and a voxel.
 #[test]
 fn volumes_agree_with_medpy() {
     let shape = [9usize, 12, 11];

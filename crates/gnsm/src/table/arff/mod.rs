@@ -69,7 +69,7 @@ impl ArffReader {
             }
             let declaration = words.name().map_err(|problem| self.error(problem, QUOTES))?.text;
             match declaration.to_ascii_lowercase().as_str() {
-                // What the relation is called has no use here, and people write it with spaces.
+                // The relation's name is not used, so spaces in it do no harm.
                 "@relation" => {}
                 "@attribute" => {
                     let attribute = self.attribute(words)?;
@@ -247,7 +247,7 @@ impl ArffReader {
                     let problem = format!("`{}` is not a number", shortened(&word.text));
                     self.cell_error(column, problem, "correct it, or write ? where a value is missing")
                 })?;
-                // Weka takes `integer` as another word for `numeric`, so the cells have the last word.
+                // To Weka `integer` means the same as `numeric`, so the cells decide.
                 *integer &= value.fract() == 0.0 || value.is_nan();
                 values.push(value);
             }

@@ -67,7 +67,8 @@ impl ArrowRows {
         let batches = &mut self.batches;
         let batch = undamaged(file, || batches.next().transpose())?;
         match &batch {
-            // Every type but null has at least a bit a row; a damaged length has not.
+            // Every type but null takes at least a bit for each row; a damaged length claims more rows than there are
+            // bits.
             Some(batch) if batch.num_rows() > (1 << 20) + 8 * batch.get_array_memory_size() => {
                 Err(damaged(file, "a batch has more rows than bytes"))
             }
@@ -104,7 +105,7 @@ impl ReadRows for ArrowRows {
             undamaged(&self.file, || {
                 let batch = batch.slice(0, n);
                 let columns = cells.par_iter_mut().zip(batch.columns());
-                // All are tried, so that the error is that of the first column that has one.
+                // All columns are tried, so that the error is always that of the first bad one.
                 let pushed: Vec<Result<()>> =
                     columns.map(|(cells, array)| cells.push(array.as_ref(), &self.file)).collect();
                 pushed.into_iter().collect::<Result<()>>()
@@ -336,7 +337,7 @@ pub(in crate::table) fn damaged(file: &str, what: &str) -> Error {
 /// The Parquet and Arrow crates check most of what they read and panic on some of the rest. What a panic prints is
 /// decided by the process's panic hook, which belongs to the binary: a library must not replace it.
 pub(in crate::table) fn undamaged<T>(file: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What is broken half-way is not used again: a reader that failed gives no more rows.
+    // A reader that failed gives no more rows, so nothing that is left half-done is used.
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
         Err(damaged(file, what.unwrap_or("the reader gave up")))

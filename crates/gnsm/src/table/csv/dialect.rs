@@ -19,8 +19,8 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 ///
 /// Both are found in the first block (64 KiB, at most 100 records), unless the user says.
 ///
-/// **Delimiter.** Of `,` `;` tab `|`, the one that splits every sampled record into the same number of cells, more
-/// than one; of several, the one with most cells. If none does (a ragged row, which will be an error with its line), the one
+/// **Delimiter.** Of `,` `;` tab `|`, the one that splits every sampled record into the same number of cells, more than
+/// one; of several, the one with most cells. If none does (a ragged row, which will be an error with its line), the one
 /// that splits most records like the first, if that is more than half. Otherwise the file has one column.
 ///
 /// **Header.** The first record is a header unless one of its cells is a number, or a mark of a missing value such as
@@ -31,7 +31,8 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// - if these cells are all years, whole numbers from 1900 to 2100, and their columns do not hold years below
 ///   (`country,2019,2020` above `DE,83.1,83.2`),
 ///
-/// provided that no name occurs twice. A file of words only, without a header, looks as if it had one; then the user must say.
+/// provided that no name occurs twice. A file of words only, without a header, looks as if it had one; then the user
+/// must say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// What stands between cells.
@@ -117,7 +118,7 @@ fn find_delimiter(sample: &[u8], comment: Option<u8>) -> u8 {
     let several = || tried.iter().filter(|(_, n_cells, _)| *n_cells > 1);
     let consistent = several().filter(|(.., share)| *share == 1.0).map(|&(d, n, _)| (d, n as f64)).fold(None, most);
     let mostly = || several().filter(|(.., share)| *share > 0.5).map(|&(d, _, share)| (d, share)).fold(None, most);
-    // Text in one column may hold commas; another delimiter then leaves it whole.
+    // One column of text may hold commas. Then another delimiter is found that leaves it whole.
     let single = || tried.iter().find(|(_, n, share)| *n == 1 && *share == 1.0).map(|&(d, ..)| (d, 0.0));
     consistent.or_else(mostly).or_else(single).map_or(b',', |(delimiter, _)| delimiter)
 }

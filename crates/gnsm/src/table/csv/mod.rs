@@ -3,7 +3,7 @@
 //! A cell may be quoted with `"`, and may then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
 //! `\r\n`, also mixed. Blank lines are skipped, and so are comments, where the user says how they begin. Every row must
 //! have as many cells as the first record. Delimiter and header are found in the first block ([`dialect`]) or given. A
-//! first line `sep=;`, with which a spreadsheet is told the delimiter, gives it and is no row.
+//! first line `sep=;`, which tells spreadsheets the delimiter, is taken for that and not for a row.
 //!
 //! Nearly every line of nearly every file is plain: it is whole in the buffer, and no cell has a line break or quote.
 //! Plain lines go straight from the buffer into the columns. The first line that is not plain, or not right, is left to
@@ -85,7 +85,7 @@ impl<R: BufRead> Records<R> {
             if !line.is_empty() && !is_comment {
                 break;
             }
-            // Blank; unless the first byte was no text, which is said here.
+            // A blank line, or one whose first byte is no text, which is reported here.
             if line.is_empty() {
                 self.text(0)?;
             }
@@ -153,7 +153,7 @@ impl<R: BufRead> Records<R> {
             let tail = rest.split_once(delimiter);
             let between = tail.map_or_else(|| without_ending(rest), |(between, _)| between);
             if !between.bytes().all(|b| b == b' ') {
-                // A stray quote swallows everything up to the next one, so say where it all began.
+                // A stray quote takes in everything up to the next one, so the error says where it began.
                 let opened = quote_opened.filter(|&line| line != self.lines.number());
                 let opened = opened.map_or_else(String::new, |line| format!(" (the quote was opened on line {line})"));
                 return Err(Error::data(
@@ -174,9 +174,10 @@ impl<R: BufRead> Records<R> {
 
     /// Takes rows into `columns` for as long as their lines are plain, and notes their line numbers.
     ///
-    /// A large block is cut into pieces at line ends, which are split in parallel. Whether a line end is one or lies within a quoted cell is not
-    /// known then, but a piece counts only if all before it were plain to their ends, and in those no cell is open. Where the last rows were not plain,
-    /// one thread goes on by itself: it stops at the next such row, and most of a parallel effort would be lost.
+    /// A large block is cut into pieces at line ends, and the pieces are split in parallel. A line end may lie within a
+    /// quoted cell. That does not matter: a piece counts only if all pieces before it were plain to their ends, and
+    /// then no cell is open. If the last rows were not plain, one thread goes on alone. It would stop at the next such
+    /// row, and most of the parallel work would be lost.
     fn take_plain(&mut self, columns: &mut [TextCells], lines: &mut Vec<u64>, max_rows: usize) -> Result<()> {
         stop_point();
         if lines.len() == max_rows {
@@ -387,7 +388,7 @@ impl CsvReader {
         let (expected, found) = (self.records.names.len(), self.record.cells.len());
         if expected != found {
             let mut place = self.records.place(self.record.line, found.min(expected));
-            // A row that is too long goes wrong after its last column, not in one.
+            // A row that is too long has its error after the last column, so no column is named.
             place.column = place.column.filter(|_| found < expected);
             let fields = if expected == 1 { "field" } else { "fields" };
             let mark = self.record.cells.get(0).chars().next().filter(|mark| "#%!/".contains(*mark));

@@ -6,8 +6,8 @@
 //! | a line that is not UTF-8 and has no character beyond ASCII that is | Windows-1252 (cp1252), this line only |
 //! | a line that is not UTF-8 and has such characters, or bytes that Windows-1252 does not use | an error |
 //!
-//! The user may name the encoding instead. UTF-8 is never looked at twice: UTF-16 is found in the first bytes, and a
-//! line is looked at again only after it turned out not to be UTF-8.
+//! The user may name the encoding instead. UTF-8 costs nothing extra: UTF-16 is found in the first bytes, and a line is
+//! looked at again only if it turned out not to be UTF-8.
 
 use std::io::{self, Read};
 
@@ -61,7 +61,7 @@ pub(in crate::table) fn decoded(mut source: Source, given: Option<&str>) -> Resu
     Ok((source.through(decode)?, note))
 }
 
-/// The encoding that the first bytes show, if it is not one that goes on from ASCII.
+/// The encoding that the first bytes show, if it is not one that extends ASCII.
 fn found(head: &[u8]) -> Option<&'static Encoding> {
     match head {
         // A byte order mark of UTF-32, or two marks: nobody writes that.
@@ -71,10 +71,11 @@ fn found(head: &[u8]) -> Option<&'static Encoding> {
         _ => {}
     }
     let (pairs, _) = head.as_chunks::<2>();
-    // Half of a surrogate pair may have a NUL in either place: many emoji do.
+    // Characters beyond 16 bits, such as many emoji, take two units, in which NUL may stand in either place.
     let is_half = |other: u8| (0xd8..=0xdf).contains(&other);
     let nul = |place: usize| pairs.iter().filter(|pair| pair[place] == 0 && !is_half(pair[1 - place])).count();
-    // Digits, delimiters and line ends are a good part of any table. The other byte is hardly ever NUL.
+    // A good part of any table are digits, delimiters and line ends, of which one byte is NUL in UTF-16; the other byte
+    // hardly ever is.
     let shows = |n: usize, other: usize| n >= 2 && 4 * n >= pairs.len() && 8 * other <= n;
     match (nul(0), nul(1)) {
         (first, second) if shows(second, first) => Some(UTF_16LE),
@@ -83,7 +84,7 @@ fn found(head: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// A line that is not UTF-8 as the text it most likely is; `None` if nothing shows what it is.
+/// Decodes a line that is not UTF-8 by the most likely encoding; `None` if nothing shows which it is.
 pub(in crate::table) fn as_windows_1252(line: &[u8]) -> Option<String> {
     let unused = |b: &u8| matches!(b, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d);
     let is_damaged = || line.utf8_chunks().any(|chunk| !chunk.valid().is_ascii());

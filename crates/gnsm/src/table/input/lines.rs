@@ -1,7 +1,7 @@
 //! Splits a text format into lines, with their numbers.
 //!
-//! Every text format here is split at `\n` first, so a line number is always exact. What is not text is refused in this
-//! one place: bytes of no known encoding, NUL, a line without end.
+//! Every text format here is split at `\n` first, so line numbers are always exact. Input that is not text is refused
+//! here, and only here: bytes of no known encoding, NUL, a line without end.
 
 use std::io::{BufRead, Read};
 
@@ -70,7 +70,7 @@ impl<R: BufRead> Lines<R> {
         self.input.fill_buf().map_err(|source| read_error(&self.file, source))
     }
 
-    /// Goes on over these first bytes of the buffer, which are this many whole lines, some of them not UTF-8.
+    /// Skips these first bytes of the buffer, which are this many whole lines; some of them may not be UTF-8.
     pub(in crate::table) fn skip(&mut self, n_bytes: usize, n_lines: u64, foreign: Foreign) {
         self.input.consume(n_bytes);
         self.foreign.append(foreign, self.number);

@@ -98,7 +98,7 @@ impl FromStr for Format {
     }
 }
 
-/// What the user says about a file; what is left open is found in it.
+/// What the user says about a file. Whatever is not said is found out from the file.
 #[derive(Default, Clone, Debug)]
 #[non_exhaustive]
 pub struct ReadOptions {
@@ -242,7 +242,7 @@ impl TableReader {
         self.rows.dialect()
     }
 
-    /// What the user should know about the rows so far, a sentence each: which lines were not UTF-8, which sheet was read.
+    /// Sentences about the rows so far that the user should know: which lines were not UTF-8, which sheet was read.
     pub fn notes(&self) -> Vec<String> {
         self.notes.iter().cloned().chain(self.rows.notes()).collect()
     }
@@ -267,14 +267,14 @@ pub fn read_table(path: impl AsRef<Path>) -> Result<Table> {
     read_table_with(path, &ReadOptions::default())
 }
 
-/// The whole file as one table, where something about it has to be said.
+/// The whole file as one table, read with options.
 pub fn read_table_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Table> {
     read_all(TableReader::open(path, options)?)
 }
 
 /// All rows of a reader that was just opened.
 pub(in crate::table) fn read_all(mut reader: TableReader) -> Result<Table> {
-    // One batch without bound: nothing has to be put together, and no reader allocates by `max_rows`.
+    // A single batch of any size, so that nothing has to be put together. No reader allocates by `max_rows`.
     if let Some(table) = reader.next_batch(usize::MAX)? {
         return Ok(table);
     }

@@ -63,7 +63,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// The format of a file in a folder. Endings that many other files have do not count.
+/// The format of a file in a folder. Endings that other kinds of files have too do not count.
 fn of_ending(name: &str) -> Option<&'static str> {
     match ending(name).to_ascii_lowercase().as_str() {
         "txt" | "json" => None,
@@ -79,7 +79,7 @@ pub(in crate::table) struct Several {
     present: TableReader,
     /// The columns of the first file.
     first: Table,
-    /// Where this file has the columns of the first, if not in the same places.
+    /// Where this file has the columns of the first file, if their order differs.
     order: Option<Vec<usize>>,
     /// The files so far, and how many rows each has given.
     parts: Vec<(String, u64)>,
@@ -111,7 +111,8 @@ impl Several {
     }
 }
 
-/// Where `here` has the columns of `first`; `None` if in the same places, or if a format does not declare its columns.
+/// Where `here` has the columns of `first`; `None` if the order is the same, or if a format does not declare its
+/// columns.
 fn order(first: &Table, here: &Table) -> Result<Option<Vec<usize>>> {
     if first.rows_may_omit_columns || here.rows_may_omit_columns {
         return Ok(None);

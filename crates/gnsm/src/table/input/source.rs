@@ -1,7 +1,7 @@
 //! The bytes of an input, before anything is known about them.
 //!
-//! Compression, format and delimiter are all decided by looking at the first bytes. But the input may be a pipe, which
-//! cannot be rewound. So a [`Source`] lets a reader look at the beginning first, and then read it again.
+//! Compression, format and delimiter are decided by the first bytes. But the input may be a pipe, which cannot be
+//! rewound. So a [`Source`] lets a reader look at the first bytes before it reads them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -20,11 +20,12 @@ pub(in crate::table) const STANDARD_INPUT: &str = "standard input";
 pub(in crate::table) struct Source {
     /// The file's name as the user gave it.
     pub(in crate::table) name: String,
-    /// What the ending is taken from: the file's name, or that of the one file inside a tar.
+    /// The name whose ending counts: that of the file, or of the one file inside a tar.
     pub(in crate::table) inner_name: String,
-    /// The file itself, where formats that jump around can use it: a plain file, not a pipe, not compressed.
+    /// The file itself, for formats that do not read from front to back, if it is a plain file and neither a pipe nor
+    /// compressed.
     pub(in crate::table) file: Option<File>,
-    /// The format, where what is around the file tells it: a zip that is a spreadsheet.
+    /// The format, if the container tells it: a zip that is a spreadsheet.
     pub(in crate::table) format: Option<Format>,
     head: Vec<u8>,
     read: usize,
@@ -94,7 +95,8 @@ impl Source {
         }
     }
 
-    /// A file with these bytes, for formats that jump around: the file itself, or a temporary one without a name.
+    /// A file with these bytes, for formats that do not read from front to back: the file itself, or a temporary one
+    /// without a name.
     pub(in crate::table) fn into_file(mut self) -> Result<File> {
         if let Some(file) = self.file.take() {
             return Ok(file);
@@ -129,8 +131,8 @@ impl Read for Source {
 
 /// The error for a failed read of the input called `name`.
 ///
-/// A decoder inside a [`Read`] can only fail with an [`io::Error`]; where it put an [`Error`] in there, that comes
-/// out again.
+/// A decoder behind a [`Read`] can only fail with an [`io::Error`]. If it wrapped an [`Error`] into one, this unwraps
+/// it.
 pub(in crate::table) fn read_error(name: &str, source: io::Error) -> Error {
     match source.downcast::<Error>() {
         Ok(error) => error,

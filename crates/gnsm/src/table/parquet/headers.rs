@@ -42,7 +42,8 @@ pub(in crate::table) fn check_pages(input: &impl ChunkReader, metadata: &Parquet
         let end = start + length;
         let mut position = start;
         let mut n_values = 0;
-        // Old writers leave bytes between the last page and the end, so the values are counted.
+        // Some old writers leave bytes between the last page and the end, so the values are counted to know where to
+        // stop.
         while position < end && n_values < column.num_values() {
             let at = |length: u64| -> Option<Page> {
                 Page::read(&input.get_bytes(position, length.min(end - position) as usize).ok()?)

@@ -1,7 +1,7 @@
 //! Reads Apache Parquet.
 //!
-//! The index of a Parquet file stands at its end. So a plain file is read in place, and what comes through a pipe or out
-//! of compression is first written to a temporary file. [`super::arrow::columns`] turns its columns into ours.
+//! The index of a Parquet file stands at its end. So a plain file is read in place, and what comes through a pipe or
+//! out of compression is first written to a temporary file. [`super::arrow::columns`] turns its columns into ours.
 
 mod headers;
 
@@ -19,7 +19,7 @@ use crate::table::arrow::columns::{ArrowRows, RecordBatches, damaged, undamaged}
 use crate::table::input::source::Source;
 use crate::table::parquet::headers::{check_footer, check_pages};
 
-/// Rows decoded at once; what is given out does not depend on it.
+/// Rows that are decoded at once. Batches do not depend on it.
 const BATCH_ROWS: usize = 8192;
 
 /// The reader of a Parquet file.

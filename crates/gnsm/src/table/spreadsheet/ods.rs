@@ -190,7 +190,7 @@ fn value(start: &BytesStart<'_>, text: String) -> Parsed<Cell<'static>> {
         Some("boolean") => of("office:boolean-value")?.map(|value| Cell::Bool(value == "true")),
         Some("date") => of("office:date-value")?.and_then(|value| date(&value)).map(Cell::Time),
         Some("time") => of("office:time-value")?.and_then(|value| duration(&value)).map(|seconds| {
-            // A time of day and a duration look alike; a day or more is no time of day.
+            // A time of day and a duration look alike; 24 hours or more is a duration.
             if (0.0..DAY).contains(&seconds) { Cell::Time(seconds + FIRST_DAY) } else { Cell::Number(seconds) }
         }),
         Some("string") => of("office:string-value")?.map(|value| Cell::Text(Cow::Owned(value.into_owned()))),

@@ -14,7 +14,7 @@ use crate::table::input::zip::{archive, damaged};
 /// Columns of the widest sheet that Excel can have.
 pub(super) const MAX_COLUMNS: usize = 1 << 14;
 
-/// Days between the two days from which Excel may count, as an option of the file.
+/// Excel counts days from one of two dates, by an option of the file. These are the days between them.
 const DAYS_TO_1904: f64 = 1462.0;
 
 /// Reads the wanted sheet, or the first, and gives the names of all.
@@ -70,13 +70,13 @@ fn seconds(time: &ExcelDateTime) -> f64 {
     if !is_time_of_day && *time == ExcelDateTime::new(days, ExcelDateTimeType::DateTime, true) {
         days += DAYS_TO_1904;
     } else if (1.0..60.0).contains(&days) {
-        // To Excel 1900 was a leap year, so that days before March count one less.
+        // Excel takes 1900 for a leap year, so days before that March count one less.
         days += 1.0;
     }
     (days * DAY * 1e3).round() / 1e3 + FIRST_DAY
 }
 
-/// Refuses a number of shared texts that the file cannot hold: memory is taken by it.
+/// Refuses a claimed number of shared texts that the file cannot hold: memory would be reserved for them.
 fn check_strings(name: &str, file: File) -> Result<()> {
     let mut archive = archive(name, file)?;
     for index in 0..archive.len() {
