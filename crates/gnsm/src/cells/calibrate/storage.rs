@@ -57,9 +57,8 @@ fn read_of_figures(tensors: &mut Tensors) -> Loaded<Figures<FigureTail>> {
         FigureTail { at: at[knots.clone()].to_vec(), nats: nats[knots].to_vec(), top: BulkTail { from, step } }
     };
     let tails = Figures::from_array(std::array::from_fn(tail));
-    if tails.each().into_iter().all(|tail| tail.is_usable()) {
-        Ok(tails)
-    } else {
-        Err("the curve of the rows is not usable".into())
+    match tails.each().iter().find(|tail| !tail.is_usable()) {
+        None => Ok(tails),
+        Some(_) => Err("the curve of the rows is not usable".into()),
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn mixed(n_rows: u32) -> (Layout, Encoded) {
 /// Three of twelve sources copy a wrong departure with a wrong arrival, so that each tells the other. The nine tell
 /// better.
 #[test]
-fn mistakes_that_come_together_are_to_blame() -> Result<()> {
+fn mistakes_that_come_together_are_to_blame() {
     let layout = Layout::new(0, vec![20, 40, 20]);
     let row = |i: u32| {
         let (flight, source) = (i % 20, i / 20);
@@ -66,11 +66,10 @@ fn mistakes_that_come_together_are_to_blame() -> Result<()> {
         assert!(departure.iter().all(|p| *p <= departure[flight]), "row {row}: {departure:?}");
         assert_eq!(expected.seen[3 * row + 1], departure[20 + flight]);
     }
-    Ok(())
 }
 
 #[test]
-fn parts_sum_to_the_score_and_what_is_expected_has_none() -> Result<()> {
+fn parts_sum_to_the_score_and_what_is_expected_has_none() {
     let (layout, rows) = mixed(300);
     let cells = fit(&layout, &rows);
     let n_cells = layout.n_cells();
@@ -108,13 +107,12 @@ fn parts_sum_to_the_score_and_what_is_expected_has_none() -> Result<()> {
         }
         assert!(as_expected > rows.n_rows());
     }
-    Ok(())
 }
 
 /// A source never tells the time of a flight. The other rows of the flight do: what is missing is known, so it is odd.
 /// A discount that is nearly always missing, and is always the same, is not.
 #[test]
-fn a_missing_value_is_odd_where_the_rest_of_the_row_tells_it() -> Result<()> {
+fn a_missing_value_is_odd_where_the_rest_of_the_row_tells_it() {
     let (flights, sources) = (10, 6);
     let layout = Layout::new(0, vec![10, 6, 11, 3]).with_missing(vec![None, None, Some(flights), Some(2)]);
     let row = |i: u32| {
@@ -140,12 +138,11 @@ fn a_missing_value_is_odd_where_the_rest_of_the_row_tells_it() -> Result<()> {
         }
     }
     assert!(n_scored > 100, "{n_scored}");
-    Ok(())
 }
 
 /// Two numbers that say the same but for a little: where one begins a bin, the other may end one.
 #[test]
-fn a_number_is_not_odd_where_a_bin_of_its_twin_ends() -> Result<()> {
+fn a_number_is_not_odd_where_a_bin_of_its_twin_ends() {
     let noise = |i: u32| (i.wrapping_mul(2_654_435_761) >> 7) % 10_007;
     let twins = |row: u32| [noise(row) as f32, noise(row) as f32 + (noise(row + 3) % 21) as f32 - 10.0];
     let rows = Encoded::new(3000, vec![0; 3000], (0..3000).flat_map(twins).collect());
@@ -163,12 +160,11 @@ fn a_number_is_not_odd_where_a_bin_of_its_twin_ends() -> Result<()> {
     assert!(oddest < 2.0, "{oddest}");
     // A whole bin off, which has about 417, is odd.
     assert!(odd(&[5000.0, 5450.0]) > 3.0, "{}", odd(&[5000.0, 5450.0]));
-    Ok(())
 }
 
 /// One cell says BROKEN in 6,000 rows of a column of three words.
 #[test]
-fn a_value_that_occurs_once_has_the_largest_part() -> Result<()> {
+fn a_value_that_occurs_once_has_the_largest_part() {
     let layout = Layout::new(1, vec![4, 6, 1]);
     let noise = |i: u32| (i.wrapping_mul(2_246_822_519) >> 9) % 1013;
     let mut codes: Vec<u32> = (0..6000).flat_map(|row| [noise(row) % 3, noise(row + 1) % 6, 0]).collect();
@@ -188,7 +184,6 @@ fn a_value_that_occurs_once_has_the_largest_part() -> Result<()> {
     let unseen = Encoded::new(1, vec![UNSEEN, broken.codes(0)[1], 0], broken.numbers(0).to_vec());
     let split = cells.split(&unseen);
     assert!((0..4).all(|cell| cell == 1 || split.parts(0)[cell] < 0.5 * split.parts(0)[1]), "{split:?}");
-    Ok(())
 }
 
 fn arrays(cells: &Cells) -> (Tensors, String) {
@@ -198,7 +193,7 @@ fn arrays(cells: &Cells) -> (Tensors, String) {
 }
 
 #[test]
-fn neither_order_nor_threads_change_the_model() -> Result<()> {
+fn neither_order_nor_threads_change_the_model() {
     let (layout, rows) = mixed(400);
     let rows = rows.concat(&rows.select(&[3, 3, 77, 200]));
     let order: Vec<usize> = (0..rows.n_rows()).map(|row| row * 151 % rows.n_rows()).collect();
@@ -215,7 +210,6 @@ fn neither_order_nor_threads_change_the_model() -> Result<()> {
     let loaded = Cells::load(content, &layout, &mut tensors).expect("a model");
     assert!(arrays(&loaded) == arrays(&cells));
     assert_eq!(loaded.split_left_out(&rows), cells.split_left_out(&rows));
-    Ok(())
 }
 
 /// The usual recipe is not in the file; another one is, and is what the model judges by.
@@ -244,7 +238,7 @@ fn a_model_keeps_its_recipe() -> Result<()> {
 }
 
 #[test]
-fn degenerate_tables_are_no_trouble() -> Result<()> {
+fn degenerate_tables_are_no_trouble() {
     let nan = f32::NAN;
     let wide: Vec<f32> = (0..20 * 200).map(|i| ((i * 37 + i / 200 * 11) % 97) as f32 / 30.0).collect();
     let tables = [
@@ -278,13 +272,12 @@ fn degenerate_tables_are_no_trouble() -> Result<()> {
         let loaded = Cells::load(content, layout, &mut tensors).expect("a model");
         assert_eq!(loaded.score(&all), cells.score(&all), "case {case}");
     }
-    Ok(())
 }
 
 /// What was broken is empty wherever a repair was planned, and by nothing else can it be told. So one that is filled in
 /// there is odd, and that it is missing was to be expected.
 #[test]
-fn a_value_is_odd_where_it_should_be_missing() -> Result<()> {
+fn a_value_is_odd_where_it_should_be_missing() {
     let n_rows = 600;
     let row = |i: u32| {
         let is_planned = i.is_multiple_of(3);
@@ -300,5 +293,4 @@ fn a_value_is_odd_where_it_should_be_missing() -> Result<()> {
     let score = |row: usize| split.base[row] + split.parts(row).iter().sum::<f64>();
     assert!((0..600).all(|row| row == 300 || score(row) < score(300)));
     assert!(split.parts(300)[1] > 0.5 * score(300), "{:?}", split.parts(300));
-    Ok(())
 }
