@@ -6,6 +6,7 @@ pub mod tabular;
 pub mod dirty;
 pub mod masks;
 pub mod mistakes;
+pub mod own;
 pub mod planted;
 pub mod summary;
 mod paper;

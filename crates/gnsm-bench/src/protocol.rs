@@ -12,15 +12,15 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The column that marks anomalies with 1.
-const LABEL: &str = "label";
+pub(crate) const LABEL: &str = "label";
 
 /// A labelled data set.
 pub struct DataSet {
     /// The file's name without its ending.
     pub name: String,
-    table: Table,
-    inliers: Vec<usize>,
-    anomalies: Vec<usize>,
+    pub(crate) table: Table,
+    pub(crate) inliers: Vec<usize>,
+    pub(crate) anomalies: Vec<usize>,
 }
 
 /// A data set dealt out and encoded.

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
-pub use bench::{BenchArguments, BenchCellsArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments};
+pub use bench::{
+    BenchArguments, BenchCellsArguments, BenchCommand, BenchOwnArguments, BenchPlantedArguments, BenchTabularArguments,
+};
 pub use fitting::{HeadName, MemoryArguments, MethodArguments, Preset, seconds};
 pub use input::{ColumnArguments, ReadArguments};
 pub use output::{OutputArguments, RuleArguments};

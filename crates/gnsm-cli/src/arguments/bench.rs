@@ -24,6 +24,8 @@ pub struct BenchArguments {
 pub enum BenchCommand {
     /// Test methods on labelled tables by the paper's protocol, beside the figures of its Table 2.
     Tabular(BenchTabularArguments),
+    /// Test methods on labelled tables that hold their own anomalies, as `gnsm detect` meets them.
+    Own(BenchOwnArguments),
     /// Test methods on a segmenter's masks: do high scores go with low quality?
     Masks(mask::arguments::BenchMasksArguments),
     /// Test `cells` on ordinary tables with planted oddities: how many are found and named?
@@ -51,6 +53,39 @@ pub struct BenchCellsArguments {
     /// The folder for the results, in cells.md and mistakes.md.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
+}
+
+/// Arguments of `bench own`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A table has at most 8,000 normal rows of a set, and its anomalies at their natural share, but at most a tenth of all rows. Each \
+method is fitted on the table without labels and judges its rows, as `gnsm detect` does. Each result is added to OUT/raw.csv \
+as soon as it is measured. A run that was stopped goes on when the same command is given again. OUT/summary.md has the tables.")]
+pub struct BenchOwnArguments {
+    /// The folders with the sets: *.parquet, each with a column `label` that is 1 for anomalies.
+    #[arg(long, value_name = "DIR", num_args = 1.., value_hint = ValueHint::DirPath, required = true)]
+    pub data: Vec<PathBuf>,
+    /// The sets to run, by file name without the ending [default: all].
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    pub sets: Vec<String>,
+    /// The methods to run [default: all that need no training in steps].
+    #[arg(long, value_name = "METHODS", value_delimiter = ',', default_values = quick_methods(), hide_default_value = true, value_parser = PossibleValuesParser::new(Method::NAMES))]
+    pub methods: Vec<String>,
+    /// How many seeds to run. Each has its own rows and fit.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seeds: u64,
+    /// Also write the tables as numbers and codes, for other programs.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub tables: Option<PathBuf>,
+    /// The folder for the results.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+}
+
+/// Those that `bench own` is quick with. Combinations of values (`comprex`) take minutes on wide sets.
+fn quick_methods() -> impl Iterator<Item = &'static str> {
+    let is_slow = |name: &str| ["gnsm", "dsvdd", "dagmm", "comprex"].contains(&name);
+    Method::NAMES.into_iter().filter(move |name| !is_slow(name))
 }
 
 /// Arguments of `bench planted`.

@@ -7,13 +7,14 @@ use anyhow::{Error, Result};
 use gnsm::Method;
 use gnsm::mask::{MaskMethod, method_named};
 use gnsm::settings::PaperSet;
-use gnsm_bench::{dirty, masks, mistakes, planted, tabular};
+use gnsm_bench::{dirty, masks, mistakes, own, planted, tabular};
 
 use super::Outcome;
 use super::mask::arguments::BenchMasksArguments;
 use super::mask::networks;
 use crate::arguments::{
-    BenchArguments, BenchCellsArguments, BenchCommand, BenchPlantedArguments, BenchTabularArguments, Preset,
+    BenchArguments, BenchCellsArguments, BenchCommand, BenchOwnArguments, BenchPlantedArguments, BenchTabularArguments,
+    Preset,
 };
 use crate::console::{self, Console};
 use crate::settings;
@@ -25,6 +26,7 @@ pub const PAPER_HEAD: &str = "gnsm-norms";
 pub fn run(arguments: &BenchArguments, console: Console) -> Result<Outcome> {
     match &arguments.command {
         BenchCommand::Tabular(arguments) => tabular(arguments, console),
+        BenchCommand::Own(arguments) => own(arguments, console),
         BenchCommand::Masks(arguments) => masks(arguments, console),
         BenchCommand::Planted(arguments) => planted(arguments, console),
         BenchCommand::Cells(arguments) => cells(arguments, console),
@@ -50,6 +52,36 @@ fn tabular(arguments: &BenchTabularArguments, console: Console) -> Result<Outcom
         console.note(format_args!(
             "{:<10} {:<16} seed {}  AP {:6.2}  AUROC {:6.2}  fit {:.1} s  score {:.2} s",
             line.dataset, line.method, line.seed, line.ap, line.auroc, line.fit_seconds, line.score_seconds
+        ));
+    })?;
+    let summary = arguments.out.join("summary.md");
+    console::print(&std::fs::read_to_string(&summary)?)?;
+    Ok(Outcome::Done)
+}
+
+fn own(arguments: &BenchOwnArguments, console: Console) -> Result<Outcome> {
+    let methods = arguments.methods.iter().map(|name| Ok((name.clone(), Method::named(name)?)));
+    let options = own::Options {
+        data: arguments.data.clone(),
+        sets: arguments.sets.clone(),
+        methods: methods.collect::<Result<_>>()?,
+        seeds: arguments.seeds,
+        tables: arguments.tables.clone(),
+        out: arguments.out.clone(),
+    };
+    let settings = options.methods.iter().map(|(name, method)| Ok((name, own::settings(method)?)));
+    note_settings(&settings.collect::<Result<Vec<_>>>()?, console);
+    own::run(&options, &mut |line| {
+        console.note(format_args!(
+            "{:<16} {:<16} seed {}  AUROC {:6.2}  AP {:6.2}  flagged {:4}, right {:4}  {:.1} s",
+            line.dataset,
+            line.method,
+            line.seed,
+            line.auroc,
+            line.ap,
+            line.flagged,
+            line.flagged_anomalies,
+            line.seconds
         ));
     })?;
     let summary = arguments.out.join("summary.md");
