@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gnsm::metrics::{auroc, average_precision};
-use gnsm::{Error, FdrCounter, Method, Model, Result, Rule};
+use gnsm::{Decision, Error, Method, Model, Result, Rule};
 
 pub use deal::{Own, deal};
 
@@ -154,14 +154,14 @@ fn sets(folders: &[PathBuf], wanted: &[String]) -> Result<Vec<(String, PathBuf)>
 /// Fits on a table and judges its own rows, as `gnsm detect` does.
 fn measure(method: &Method, seed: u64, own: &Own) -> Result<Line> {
     let start = Instant::now();
-    let builder = Model::builder().settings(method.clone()).seed(seed).label(LABEL).judge_own(true);
-    let scored = builder.fit(&own.table)?.score_own(&own.table)?;
+    let fit = Model::builder().settings(method.clone()).seed(seed).label(LABEL).fit_and_judge(&own.table)?;
+    let rows = fit.own();
+    let scored = rows.scores();
     let seconds = start.elapsed().as_secs_f64();
-    let rule = Rule::Fdr(RATE);
-    let mut counter = FdrCounter::new(RATE)?;
-    scored.iter().for_each(|row| counter.add(row.p_value));
-    let cutoff = counter.cutoff();
-    let flags: Vec<bool> = scored.iter().map(|row| rule.flags(row.score, row.p_value, cutoff)).collect();
+    let mut decision = Decision::new(Rule::Fdr(RATE))?;
+    decision.add(scored);
+    let known = decision.finish();
+    let flags: Vec<bool> = scored.iter().map(|row| known.flags(row)).collect();
     let scores: Vec<f64> = scored.iter().map(|row| row.score).collect();
     let count = |test: &dyn Fn(usize) -> bool| (0..flags.len()).filter(|row| test(*row)).count();
     Ok(Line {

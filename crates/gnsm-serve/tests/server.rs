@@ -164,7 +164,7 @@ fn scores_have_the_bits_of_the_library() {
     let mut reader = TableReader::from_reader("a", input, &ReadOptions::default()).expect("arrow");
     let answer = reader.next_batch(usize::MAX).expect("rows").expect("rows");
     let scores = &answer.column("score").expect("scores").values;
-    assert!((0..own.n_rows()).all(|row| scores.text(row).expect("a score") == expected[row].0.score.to_string()));
+    assert!((0..own.n_rows()).all(|row| scores.text(row).expect("a score") == expected[row].1.score.to_string()));
     let headers = [("Content-Type", "application/vnd.apache.arrow.stream")];
     assert_eq!(server.ask("POST", SCORE, &headers, &arrow).0, 422, "an Arrow stream of other columns");
 }

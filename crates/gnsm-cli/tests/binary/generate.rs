@@ -105,7 +105,7 @@ fn a_method_that_cannot_make_rows_says_which_can() {
     let error = folder.run(&["sample", "k.gnsm", "-n", "3", "-o", "x.csv"]).failed();
     assert_eq!(
         error,
-        "error: method `knn` cannot make rows; fit a model with the default method, `cells`, or with `--method gnsm`"
+        "error: method `knn` cannot make rows; fit a model with the default method, `cells`, or with `gnsm`"
     );
     assert!(!exists(&folder, "x.csv"));
 }

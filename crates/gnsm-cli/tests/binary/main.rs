@@ -11,6 +11,7 @@ mod inputs;
 mod determinism;
 mod large;
 mod generate;
+mod groups;
 mod bad_input;
 mod bad_files;
 mod interruption;

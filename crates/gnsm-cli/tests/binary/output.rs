@@ -161,7 +161,7 @@ fn anomalies_can_fail_a_script() {
 fn detect_shows_odd_rows_once_and_leaves_what_was_asked_for() {
     let folder = Folder::new();
     folder.write("claims.csv", claims(0, 300) + &ODD.repeat(3));
-    let arguments = ["detect", "claims.csv", "--method", "gnsm", "--config", "tiny.toml", "--top", "3"];
+    let arguments = ["detect", "claims.csv", "--method", "gnsm", "--config", "tiny.toml", "--top", "3", "--ungrouped"];
     let run = folder.run(&[&arguments[..], &["-o", "scores.csv", "--save", "m.gnsm"]].concat()).succeeded();
     assert!(run.stdout.starts_with("1. row 300 (line 302)"), "{}", run.stdout);
     assert!(run.stdout.contains("and 2 more rows like it: 301, 302"), "{}", run.stdout);
@@ -173,7 +173,7 @@ fn detect_shows_odd_rows_once_and_leaves_what_was_asked_for() {
     folder.run(&["fit", "claims.csv", "-o", "n.gnsm", "--method", "gnsm", "--config", "tiny.toml"]).succeeded();
     assert_eq!(folder.read("n.gnsm"), folder.read("m.gnsm"));
     let piped = folder.run_with_input(
-        &["detect", "-", "--method", "gnsm", "--config", "tiny.toml", "--top", "3"],
+        &["detect", "-", "--method", "gnsm", "--config", "tiny.toml", "--top", "3", "--ungrouped"],
         &folder.read("claims.csv"),
     );
     assert_eq!(piped.succeeded().stdout, run.stdout);

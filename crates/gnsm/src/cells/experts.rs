@@ -1,4 +1,4 @@
-//! The four experts, and the evidence that they give in a row.
+//! The five experts, and the evidence that they give in a row.
 
 use rayon::prelude::*;
 
@@ -9,6 +9,7 @@ use super::conditional::{self, Conditional, Opinion};
 use super::neighbours::{self, Differences, Neighbours};
 use super::recipe::Recipe;
 use super::rows::{Batch, NO_PART, RowSlots};
+use super::usual::Usual;
 use super::walk::Walk;
 use crate::error::stop_point;
 
@@ -19,6 +20,7 @@ pub(super) struct Experts {
     pub neighbours: Neighbours,
     pub classes: Classes,
     pub walk: Walk,
+    pub usual: Usual,
     /// How much their figures count in this table.
     pub shares: Shares,
 }
@@ -39,9 +41,10 @@ impl Experts {
         neighbours: Neighbours,
         classes: Classes,
         walk: Walk,
+        usual: Usual,
     ) -> Self {
-        let shares = Shares::new(recipe, &conditional.columns, walk.has_values());
-        Self { conditional, neighbours, classes, walk, shares }
+        let shares = Shares::new(recipe, &conditional.columns, walk.has_values(), usual.is_known());
+        Self { conditional, neighbours, classes, walk, usual, shares }
     }
 
     pub fn n_cells(&self) -> usize {
@@ -78,6 +81,7 @@ impl Experts {
         }
         evidence.whole = if self.shares.categories > 0.0 { self.classes.ask(columns, row, classes) } else { 0.0 };
         evidence.values = self.walk.ask(columns, row);
+        evidence.core = self.usual.ask(row, neighbours);
         evidence
     }
 

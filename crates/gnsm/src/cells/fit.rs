@@ -6,6 +6,7 @@ use super::conditional::{Conditional, MOST_SLOTS, Training, learn_columns, slots
 use super::neighbours::Neighbours;
 use super::rows::Batch;
 use super::sample::Sample;
+use super::usual::Usual;
 use super::walk::Walk;
 use super::{Cells, CellsSettings, Experts};
 use crate::columns::{Encoded, Layout, hash_row};
@@ -28,7 +29,8 @@ pub(super) fn fit(settings: &CellsSettings, layout: &Layout, all: &Encoded) -> R
     let conditional = Conditional::learn(&training);
     let neighbours = Neighbours::learn(&training);
     let (classes, walk) = (Classes::learn(&training), Walk::learn(&training));
-    let experts = Experts::new(&settings.recipe, conditional, neighbours, classes, walk);
+    let usual = Usual::learn(&settings.recipe, layout, &neighbours)?;
+    let experts = Experts::new(&settings.recipe, conditional, neighbours, classes, walk, usual);
     let chosen: Vec<usize> = sample.calibrated.iter().map(|(row, _)| *row).collect();
     let copies: Vec<u32> = sample.calibrated.iter().map(|(_, copies)| *copies).collect();
     let rows = sample.rows.select(&chosen);

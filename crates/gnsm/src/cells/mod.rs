@@ -4,15 +4,16 @@
 //! that floor and manager are in Marketing. A row passes through in this order:
 //!
 //!     rows ─ experts ────── evidence ─ calibrate ─ combine ─ score
-//!     slots  conditional               how much    five figures,
+//!     slots  conditional               how much    six figures,
 //!            neighbours                is usual    one recipe
 //!            classes          └────── blame ─ reasons
 //!            walk
+//!            usual
 //!
 //! - `rows` finds the slot of each cell, once for a batch.
 //! - The experts answer one question each: how likely is each value of a cell given the rest of its row
 //!   (`conditional`); what sets the row apart from the nearest ones (`neighbours`); how likely is the row as a whole
-//!   (`classes`); how odd are its values wherever they stand (`walk`).
+//!   (`classes`); how odd are its values wherever they stand (`walk`); how far is it from the most usual rows (`usual`).
 //! - `experts` gathers their answers as the evidence of a row.
 //! - `calibrate` tells how few held-out cells and rows have as much evidence. It leaves odd rows out of what is usual.
 //! - `combine` makes the score of that.
@@ -47,6 +48,7 @@ mod conditional;
 mod neighbours;
 mod classes;
 mod walk;
+mod usual;
 mod experts;
 mod calibrate;
 mod combine;

@@ -102,6 +102,12 @@ pub struct Recipe {
     /// Rows with which the values have half of this share, since more rows tell more about combinations. In view: the
     /// same; 500 to 15,000 are within 0.2.
     pub few_rows: f64,
+    /// The share of the rows that are the core, the most usual ones by views of the whole table. In view: 27 sets with
+    /// their anomalies in them, of which 70 % find more than 85 %; 55 % are within 1 AUROC.
+    pub core: f64,
+    /// The share of the distance to the core in what is not the largest cell: one of two views. In view: the same, and 56
+    /// of KEEL; two thirds find more in tables that hold their own anomalies, and less after clean rows.
+    pub share_of_core: f64,
     /// The nats from which on the largest cell counts: those of one row in fifty. In view: 73 sets and 16 planted
     /// tables; ln 30 and three times to ln 200 and eight times are within 0.3 AUROC and 2 of 240 oddities.
     pub largest_from: f64,
@@ -167,10 +173,12 @@ impl Default for Recipe {
             odd_allows: 4.0,
             soft: 10.0,
             neighbours_count: 0.25,
-            counted: Figures { sum: true, largest: true, distance: true, whole: true, values: true },
+            counted: Figures { sum: true, largest: true, distance: true, whole: true, values: true, core: true },
             share_of_sum: 0.5,
             share_of_values: 0.5,
             few_rows: 5000.0,
+            core: 0.7,
+            share_of_core: 0.5,
             largest_from: ONE_IN_FIFTY,
             largest_counts: 4.0,
             tail_from: ONE_IN_FORTY,

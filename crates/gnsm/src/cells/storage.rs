@@ -10,6 +10,7 @@ use super::conditional::Conditional;
 use super::neighbours::Neighbours;
 use super::recipe::Recipe;
 use super::sample::Limits;
+use super::usual::Usual;
 use super::walk::Walk;
 use super::{Cells, CellsSettings, Experts};
 use crate::columns::Layout;
@@ -31,11 +32,12 @@ impl Store for Cells {
     type Shape = Layout;
 
     fn write(&self, tensors: &mut Tensors) -> serde_json::Result<StoredCells> {
-        let Experts { conditional, neighbours, classes, walk, .. } = &self.experts;
+        let Experts { conditional, neighbours, classes, walk, usual, .. } = &self.experts;
         conditional.write(tensors);
         neighbours.write(tensors);
         classes.write(tensors);
         walk.write(tensors);
+        usual.write(tensors);
         self.tails.write(tensors);
         let Limits { counted, calibrated, references } = self.limits;
         Ok(StoredCells { limits: [counted, calibrated, references], recipe: self.recipe().clone() })
@@ -48,7 +50,8 @@ impl Store for Cells {
         let neighbours = Neighbours::read(&document.recipe, layout, &conditional.columns, tensors)?;
         let classes = Classes::read(&document.recipe, &conditional.columns, tensors)?;
         let walk = Walk::read(&conditional.columns, tensors)?;
-        let experts = Experts::new(&document.recipe, conditional, neighbours, classes, walk);
+        let usual = Usual::read(&document.recipe, layout, &neighbours, tensors)?;
+        let experts = Experts::new(&document.recipe, conditional, neighbours, classes, walk, usual);
         let tails = Tails::read(layout, tensors)?;
         Ok(Self::new(CellsSettings { recipe: document.recipe }, limits, experts, tails))
     }

@@ -35,6 +35,9 @@ const MOST_SCORES: usize = 10_000;
 /// How many of the highest distinct scores are always kept.
 const KEPT_HIGHEST: usize = 5_000;
 
+/// The smallest p-value that is told: none is 0, however far out a row lies.
+const SMALLEST: f64 = 1e-300;
+
 /// The fewest calibration rows that show where a tail begins.
 const FEWEST_FOR_TAIL: u64 = 50;
 
@@ -181,7 +184,7 @@ impl TailOfScores<'_> {
     /// The p-value of a score.
     pub fn p_value(&self, score: f64) -> f64 {
         let counted = self.calibration.p_value(score);
-        self.tail.nats(score).map_or(counted, |nats| (-nats).exp())
+        self.tail.nats(score).map_or(counted, |nats| (-nats).exp().max(SMALLEST))
     }
 }
 

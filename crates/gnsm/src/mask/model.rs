@@ -102,7 +102,7 @@ impl MaskModel {
         if highest == BACKGROUND {
             return Err(Error::fit(
                 "no mask has any foreground",
-                Advice::from("give other masks; if 255 is a class of yours and not void, use ")
+                Advice::from("give other masks; if 255 is a class of yours and not void, say ")
                     .setting("void", Some("none")),
             ));
         }

@@ -3,7 +3,7 @@
 //! Odd rows would hide each other. Of three wrong cells in a column, each would be as usual as the other two. And where
 //! one row in fifty has a wrong cell, in whatever column, these would stretch the tails of the rows' figures. So tails
 //! are learned without odd rows: of n rows those that have ln n + ln 20 nats or more in one of their figures, which one
-//! table in twenty has by chance.
+//! table in twenty has by chance. The distance to the core is not asked: it is large in every row of a kind of its own.
 //!
 //! Which rows these are is asked first by tails that the rows beyond a share of all (0.95) cannot stretch, then by the
 //! tails without them, until no row is added, five times at the most. Those that were left out once stay out: a few
@@ -50,7 +50,9 @@ fn without_odd_rows(recipe: &Recipe, n_cells: usize, held_out: &[Evidence], copi
     for round in 0..recipe.most_rounds {
         let way = |row: usize| {
             let Totals { figures, largest_cell } = &totals[row];
-            let odd = tails.nats(figures).zip(figures, |nats, _| *nats > n.ln() + recipe.odd_beyond);
+            let mut odd = tails.nats(figures).zip(figures, |nats, _| *nats > n.ln() + recipe.odd_beyond);
+            // A kind of rows of its own is far from the core.
+            odd.core = false;
             let last = odd.each().iter().rposition(|is_odd| **is_odd)?;
             Some((row, if odd.largest { *largest_cell } else { n_cells + last }))
         };

@@ -1,11 +1,11 @@
-//! What a row is judged by: five kinds of evidence in each cell, and five figures of the row.
+//! What a row is judged by: five kinds of evidence in each cell, and six figures of the row.
 
 use serde::{Deserialize, Serialize};
 
 /// How many kinds of evidence there are.
 pub(in crate::cells) const KINDS: usize = 5;
 /// How many figures a row has.
-pub(in crate::cells) const FIGURES: usize = 5;
+pub(in crate::cells) const FIGURES: usize = 6;
 
 /// Something of each kind of evidence that a cell has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub struct Figures<T> {
     pub whole: T,
     /// How odd its values are, wherever they stand.
     pub values: T,
+    /// The distance to the most usual rows.
+    pub core: T,
 }
 
 /// What a row is judged by, before it is known how much of it is usual.
@@ -50,6 +52,8 @@ pub(in crate::cells) struct Evidence {
     pub whole: f64,
     /// How odd its values are, wherever they stand.
     pub values: f64,
+    /// How far it is from the most usual rows.
+    pub core: f64,
 }
 
 impl<T> Kinds<T> {
@@ -64,13 +68,13 @@ impl<T> Kinds<T> {
 }
 
 impl<T> Figures<T> {
-    pub(in crate::cells) fn from_array([sum, largest, distance, whole, values]: [T; FIGURES]) -> Self {
-        Self { sum, largest, distance, whole, values }
+    pub(in crate::cells) fn from_array([sum, largest, distance, whole, values, core]: [T; FIGURES]) -> Self {
+        Self { sum, largest, distance, whole, values, core }
     }
 
     /// In the order of the fields.
     pub(in crate::cells) fn each(&self) -> [&T; FIGURES] {
-        [&self.sum, &self.largest, &self.distance, &self.whole, &self.values]
+        [&self.sum, &self.largest, &self.distance, &self.whole, &self.values, &self.core]
     }
 
     /// What becomes of each figure and of what belongs to it.
@@ -82,6 +86,7 @@ impl<T> Figures<T> {
             distance: both(&self.distance, &others.distance),
             whole: both(&self.whole, &others.whole),
             values: both(&self.values, &others.values),
+            core: both(&self.core, &others.core),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! column is missing that usually tells it, say. So T given the rest and T beyond usual are at most ln 20 + 4·odd,
 //! where odd is how odd the cell is (`conditional/opinion.rs`).
 //!
-//! A row has five figures ([`Figures`]). The *sum* of all T but T beyond usual finds rows in which many cells are a
+//! A row has six figures ([`Figures`]). The *sum* of all T but T beyond usual finds rows in which many cells are a
 //! little odd. It is a soft one, 10·ln(1 + Σ(e^(T/10) − 1)): nearly the plain sum where all T are small, and T itself
 //! where there is one alone. So one large T counts for more than many small ones. The *distance* to the nearest rows,
 //! the plain sum of what *near* has, counts each column by how much it varies. Categories have no distances that tell
@@ -13,12 +13,15 @@
 //! combinations, so there is how odd the *values* are, wherever they stand (`walk`). None of these can find one wrong
 //! cell among two hundred usual ones, so there is the *largest*: of all cells that are odd the one with the most
 //! evidence, odd + T(beyond usual) + (T(near) + T(local)) / 4. Of a missing value it is T(given the rest), since no
-//! value can be beyond usual there.
+//! value can be beyond usual there. Rows that are odd in company hide each other from all of these, but not from the
+//! *core*: the distance to the most usual rows of the table (`usual`).
 //!
 //! Each figure becomes nats among held-out rows (`calibrate`). Where a share c of the columns are categories, n rows
 //! were learned from, and v = c²/2·5000/(5000 + n), the score is
 //!
-//! (1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values + 4·max(0, largest − ln 50).
+//! ((1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values + core)/2 + 4·max(0, largest − ln 50),
+//!
+//! without the half and the core where a table is too small to have one.
 //!
 //! All of these numbers stand in the [`Recipe`]. Nothing here knows rows, columns or tails, so the same formulas can be
 //! written out once more, slowly, as a test (`cells/tests/twin.rs`).
@@ -38,6 +41,8 @@ pub(in crate::cells) struct Shares {
     pub categories: f64,
     /// v: the share of the score that values by themselves have.
     pub values: f64,
+    /// The share of the distance to the core in what is not the largest cell.
+    pub core: f64,
 }
 
 /// What a row comes to.
@@ -49,11 +54,12 @@ pub(in crate::cells) struct Totals {
 }
 
 impl Shares {
-    /// Those of a table's columns; values count where the walk between them has any.
-    pub fn new(recipe: &Recipe, columns: &[Column], has_values: bool) -> Self {
+    /// Those of a table's columns; values count where the walk between them has any, and the core where there is one.
+    pub fn new(recipe: &Recipe, columns: &[Column], has_values: bool, has_core: bool) -> Self {
         let categories = share_of_categories(columns);
         let n_rows = columns.iter().map(Column::n_rows).fold(0.0, f64::max);
-        Self { categories, values: if has_values { share_of_values(recipe, categories, n_rows) } else { 0.0 } }
+        let values = if has_values { share_of_values(recipe, categories, n_rows) } else { 0.0 };
+        Self { categories, values, core: if has_core { recipe.share_of_core } else { 0.0 } }
     }
 }
 
@@ -90,7 +96,8 @@ pub(in crate::cells) fn figures(
         }
     }
     let sum = recipe.soft * sum.ln_1p();
-    let figures = Figures { sum, largest, distance, whole: evidence.whole, values: evidence.values };
+    let Evidence { whole, values, core, .. } = *evidence;
+    let figures = Figures { sum, largest, distance, whole, values, core };
     Totals { figures, largest_cell }
 }
 
@@ -121,11 +128,11 @@ fn soft_sum(recipe: &Recipe, nats: &Kinds<f64>) -> f64 {
 /// The score of a row whose figures have so many nats.
 pub(in crate::cells) fn score(recipe: &Recipe, shares: Shares, nats: &Figures<f64>) -> f64 {
     let nats = nats.zip(&recipe.counted, |nats, counts| if *counts { *nats } else { 0.0 });
-    let Shares { categories: c, values: v } = shares;
+    let Shares { categories: c, values: v, core } = shares;
     let summed = recipe.share_of_sum * nats.sum + (1.0 - recipe.share_of_sum) * nats.distance;
     let combined = (1.0 - c) * summed + c * nats.whole;
     let of_all = (1.0 - v) * combined + v * nats.values;
-    of_all + recipe.largest_counts * (nats.largest - recipe.largest_from).max(0.0)
+    (1.0 - core) * of_all + core * nats.core + recipe.largest_counts * (nats.largest - recipe.largest_from).max(0.0)
 }
 
 #[cfg(test)]

@@ -100,13 +100,8 @@ impl Neighbours {
         let chosen: Vec<usize> = sample.references.iter().map(|(row, _)| *row).collect();
         let rows = sample.rows.select(&chosen);
         let all = 0..rows.n_rows();
-        let codes =
-            (0..layout.n_groups()).flat_map(|group| all.clone().map(|row| rows.codes(row)[group]).collect::<Vec<_>>());
-        let numbers = (0..layout.n_numbers())
-            .flat_map(|number| all.clone().map(|row| rows.numbers(row)[number]).collect::<Vec<_>>());
         let copies = sample.references.iter().map(|(_, copies)| *copies).collect();
-        let (codes, numbers) = (codes.collect(), numbers.collect());
-        let mut neighbours = Self::new(recipe, layout, columns, codes, numbers, copies, vec![0.0; rows.n_rows()]);
+        let mut neighbours = Self::of_rows(recipe, layout, columns, &rows, copies);
         let of_row = |row: usize| {
             let (codes, numbers) = neighbours.row(row);
             (hash_row(&codes, &numbers), codes, numbers)
@@ -120,6 +115,17 @@ impl Neighbours {
         neighbours.mean_scale = mean(&scales, &neighbours.copies);
         neighbours.scales = scales;
         neighbours
+    }
+
+    /// These rows, without how far each is from its own neighbours.
+    pub fn of_rows(recipe: &Recipe, layout: &Layout, columns: &[Column], rows: &Encoded, copies: Vec<u32>) -> Self {
+        let all = 0..rows.n_rows();
+        let codes =
+            (0..layout.n_groups()).flat_map(|group| all.clone().map(|row| rows.codes(row)[group]).collect::<Vec<_>>());
+        let numbers = (0..layout.n_numbers())
+            .flat_map(|number| all.clone().map(|row| rows.numbers(row)[number]).collect::<Vec<_>>());
+        let (codes, numbers) = (codes.collect(), numbers.collect());
+        Self::new(recipe, layout, columns, codes, numbers, copies, vec![0.0; rows.n_rows()])
     }
 
     /// From what is stored of them, in any order.

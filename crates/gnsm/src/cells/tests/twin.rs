@@ -17,6 +17,7 @@ struct Seen {
     cells: Vec<(Five, f64)>,
     whole: f64,
     values: f64,
+    core: f64,
 }
 
 impl Seen {
@@ -26,7 +27,7 @@ impl Seen {
             [given_the_rest, near, local, alone, beyond_usual].map(f64::from)
         };
         let cells = evidence.kinds.iter().zip(&evidence.odd).map(|(kinds, odd)| (five(kinds), *odd)).collect();
-        Self { cells, whole: evidence.whole, values: evidence.values }
+        Self { cells, whole: evidence.whole, values: evidence.values, core: evidence.core }
     }
 }
 
@@ -97,8 +98,8 @@ fn nats(all: &[f64], evidence: f64, held_out: bool) -> f64 {
     if held_out { -(at_least / n as f64).ln() } else { nats }
 }
 
-/// A row's figures: sum, largest, distance, whole and values; and the cell that is the largest.
-fn figures(seen: &Seen, all: &[[Vec<f64>; 5]], held_out: bool) -> (Five, usize) {
+/// A row's figures: sum, largest, distance, whole, values and core; and the cell that is the largest.
+fn figures(seen: &Seen, all: &[[Vec<f64>; 5]], held_out: bool) -> ([f64; 6], usize) {
     let (mut sum, mut distance, mut largest, mut which) = (0.0, 0.0, 0.0, 0);
     for (cell, (kinds, odd)) in seen.cells.iter().enumerate() {
         let mut t: Five = std::array::from_fn(|kind| nats(&all[cell][kind], kinds[kind], held_out));
@@ -116,7 +117,7 @@ fn figures(seen: &Seen, all: &[[Vec<f64>; 5]], held_out: bool) -> (Five, usize) 
             (largest, which) = (own, cell);
         }
     }
-    ([10.0 * (1.0 + sum).ln(), largest, distance, seen.whole, seen.values], which)
+    ([10.0 * (1.0 + sum).ln(), largest, distance, seen.whole, seen.values, seen.core], which)
 }
 
 /// Nats of one figure, by those of usual rows. What lies beyond a share of these cannot stretch the tail.
@@ -141,7 +142,7 @@ fn figure_nats(usual: &[f64], share: f64, figure: f64) -> f64 {
 /// What is usual: all evidence of each kind, and all figures of usual rows, descending.
 struct Usual {
     kinds: Vec<[Vec<f64>; 5]>,
-    figures: [Vec<f64>; 5],
+    figures: [Vec<f64>; 6],
     share: f64,
 }
 
@@ -156,23 +157,22 @@ impl Usual {
         let kind = |cell: usize, kind: usize| descending(rows.iter().map(|seen| seen.cells[cell].0[kind]).collect());
         let kinds: Vec<[Vec<f64>; 5]> =
             (0..n_cells).map(|cell| std::array::from_fn(|which| kind(cell, which))).collect();
-        let of_rows: Vec<Five> = rows.iter().map(|seen| figures(seen, &kinds, true).0).collect();
+        let of_rows: Vec<[f64; 6]> = rows.iter().map(|seen| figures(seen, &kinds, true).0).collect();
         let figure = |which: usize| descending(of_rows.iter().map(|figures| figures[which]).collect());
         Self { figures: std::array::from_fn(figure), kinds, share }
     }
 
-    fn nats(&self, seen: &Seen, held_out: bool) -> (Five, usize) {
+    fn nats(&self, seen: &Seen, held_out: bool) -> ([f64; 6], usize) {
         let (figures, largest) = figures(seen, &self.kinds, held_out);
         (std::array::from_fn(|which| figure_nats(&self.figures[which], self.share, figures[which])), largest)
     }
 
     /// The score of a row, where a share c of the columns are categories, and n rows were learned from.
     fn score(&self, seen: &Seen, held_out: bool, c: f64, n: f64) -> f64 {
-        let ([sum, largest, distance, whole, values], _) = self.nats(seen, held_out);
+        let ([sum, largest, distance, whole, values, core], _) = self.nats(seen, held_out);
         let v = c * c / 2.0 * 5000.0 / (5000.0 + n);
-        (1.0 - v) * ((1.0 - c) * (sum + distance) / 2.0 + c * whole)
-            + v * values
-            + 4.0 * (largest - 50f64.ln()).max(0.0)
+        let apart = (1.0 - v) * ((1.0 - c) * (sum + distance) / 2.0 + c * whole) + v * values;
+        (apart + core) / 2.0 + 4.0 * (largest - 50f64.ln()).max(0.0)
     }
 }
 

@@ -88,8 +88,8 @@ fn one_column_has_no_walk() {
     let (columns, walk) = walk_of(&people);
     assert_eq!(walk.ask(&columns, row_slots(&slots(&columns, people[0]), false)), 0.0);
     assert!(!walk.has_values());
-    assert_eq!(Shares::new(&Recipe::default(), &columns, walk.has_values()).values, 0.0);
+    assert_eq!(Shares::new(&Recipe::default(), &columns, walk.has_values(), false).values, 0.0);
     let (columns, walk) = walk_of(&PEOPLE);
-    let Shares { categories, values } = Shares::new(&Recipe::default(), &columns, walk.has_values());
+    let Shares { categories, values, .. } = Shares::new(&Recipe::default(), &columns, walk.has_values(), false);
     assert!(categories == 1.0 && (values - 5000.0 / 5012.0 / 2.0).abs() < 1e-12, "{values}");
 }
