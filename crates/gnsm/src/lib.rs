@@ -71,7 +71,8 @@ pub use error::{Error, Place, Result};
 pub use method::Method;
 pub use model::{Imputed, Model, ModelBuilder, Room, RowsToLearn};
 pub use table::{
-    Column, Dialect, Format, ReadOptions, Table, TableReader, TextCells, Values, read_table, read_table_with,
+    Column, Dialect, Format, LeftOut, LeftOutLine, ReadOptions, Table, TableReader, TextCells, Values, read_table,
+    read_table_with,
 };
 pub use train::{CurvePoint, Ending, FitReport, Progress, Silent, Watcher};
 

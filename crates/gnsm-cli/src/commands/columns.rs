@@ -15,7 +15,7 @@ pub fn run(arguments: &ColumnsArguments, console: Console) -> Result<Outcome> {
     let options = arguments.read.options(choices.missing.clone());
     let (table, _) = read_table(&arguments.files, &options, console)?;
     let rows: Vec<usize> = (0..table.n_rows()).collect();
-    let schema = Schema::learn(&table, &rows, &choices)?;
+    let schema = Schema::look(&table, &rows, &choices)?;
     if let Some(path) = &arguments.output {
         let mut file = create_file(path)?;
         std::io::Write::write_all(&mut file, schema.choices(choices.label.as_deref()).to_toml().as_bytes())?;

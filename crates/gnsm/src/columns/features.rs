@@ -11,7 +11,6 @@
 use std::ops::Range;
 
 use super::codes::Codes;
-use super::date::DateFormat;
 use super::layout::UNSEEN;
 use super::parsed::Cell;
 use super::scale::Scale;
@@ -92,7 +91,7 @@ impl Feature {
     /// rows of one day are alike in a log, and a month later they are not. So does what only a whole table tells, whether
     /// a key repeats: of a new row it is not known.
     pub(super) fn family(&self, schema: &Schema) -> Option<u32> {
-        let is_date = |kind: &Kind| matches!(kind, Kind::Date { format, .. } if *format != DateFormat::TimeOfDay);
+        let is_date = |kind: &Kind| matches!(kind, Kind::Date { format, .. } if !format.is_time_of_day());
         let family = match self.aspect {
             Aspect::Part(DatePart::Day) | Aspect::Repeat => None,
             _ if !is_date(&schema.columns[self.column].kind) => Some(self.column),

@@ -4,7 +4,7 @@
 //! `written` (their decimal mark) and `date`.
 //! `learned` and `dated` learn about it, with the help of `spelling` and `scale`; `schema` is the result. `relations` finds
 //! numbers that others give. `features` says what of a column is looked at, `parsed` reads its cells, and `encode` turns
-//! the rows of a table into category codes and scaled numbers (`encoded`). `layout` is the shape of such a row. `ladder` keeps
+//! the rows of a table into category codes and scaled numbers (`encoded`). `length` says how long a time is. `layout` is the shape of such a row. `ladder` keeps
 //! the quantiles of a number. `survey` and `chosen` are for tables that do not fit into memory: what all rows tell, and the rows that
 //! are learned from.
 
@@ -21,6 +21,8 @@ mod kinds;
 mod ladder;
 mod layout;
 mod learned;
+mod length;
+mod marked;
 mod number;
 mod parsed;
 mod relations;
@@ -33,19 +35,21 @@ mod written;
 pub(crate) use chosen::ChosenRows;
 pub use chosen::SmallestHashes;
 pub use date::{DateFormat, Moment};
-pub(crate) use date::{WEEKDAYS, length_in, length_text, length_with, month_name};
+pub(crate) use date::{WEEKDAYS, month_name};
 pub use encode::{ColumnReport, Encoder};
 pub use encoded::Encoded;
 pub use features::{Aspect, Feature};
 pub(crate) use hashing::{hash_row, mix};
 pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};
+pub(crate) use length::{length_in, length_text, length_with};
+pub(crate) use marked::{marked, marked_for};
 pub use number::{NumberFormat, parse_number};
 pub use relations::{Relation, RelationKind};
 pub(crate) use relations::{learn_counts, number_in, number_of_text};
 pub use scale::Scale;
 pub use schema::{ColumnChoices, ColumnSchema, DatePart, Difference, Kind, KindChoice, PartOfDate, Schema};
-pub(crate) use schema::{list, marked, no_such_column, plural};
+pub(crate) use schema::{list, no_such_column, plural};
 pub(crate) use spelling::{distance, nearest};
 pub use survey::Survey;
 pub(crate) use survey::row_hashes;

@@ -11,7 +11,7 @@ mod own;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, Survey, marked, plural};
+use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, Survey, marked, marked_for, plural};
 use crate::decision::{Calibration, Explanation, Scored, TailOfScores, reason};
 use crate::drift::Reference;
 use crate::error::{Error, Result};
@@ -79,6 +79,7 @@ impl Model {
         let table = &*marked(table, options.choices.missing.as_deref());
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
         let encoder = Encoder::new(Schema::learn_surveyed(table, &rows, &options.choices, survey)?);
+        let table = &*marked_for(table, encoder.schema());
         let encoded = encoder.encode_whole(table)?;
         let reference = Reference::learn(&encoder, table, &rows, &encoded);
         let manner = Some(Manner::learn(&encoder, table, &rows)?);
@@ -197,7 +198,7 @@ impl Model {
 
     /// The table with the model's texts for missing values.
     fn marked<'a>(&self, table: &'a Table) -> Cow<'a, Table> {
-        marked(table, Some(&self.schema().missing))
+        marked_for(table, self.schema())
     }
 
     /// A score and p-value for each row of a batch; distinct rows are computed once.

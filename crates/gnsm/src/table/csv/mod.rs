@@ -2,7 +2,7 @@
 //!
 //! A cell may be quoted with `"`, and may then hold delimiters, line breaks and doubled quotes. Lines end with `\n` or
 //! `\r\n`, also mixed. Blank lines are skipped, and so are comments, where the user says how they begin. Every row must
-//! have as many cells as the first record. Delimiter and header are found in the first block ([`dialect`]) or given. A
+//! have as many cells as the first record; one that has not is an error, or is left out where the user says so. Delimiter and header are found in the first block ([`dialect`]) or given. A
 //! first line `sep=;`, with which a spreadsheet is told the delimiter, gives it and is no row.
 //!
 //! Nearly every line of nearly every file is plain: it is whole in the buffer, and no cell has a line break or quote.
@@ -15,7 +15,6 @@
 
 pub(in crate::table) mod dialect;
 
-use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 
@@ -27,7 +26,8 @@ use crate::table::input::encoding::{Foreign, as_windows_1252};
 use crate::table::input::lines::{Lines, MAX_LINE, n_lines, without_ending};
 use crate::table::input::open::ending;
 use crate::table::input::source::Source;
-use crate::table::{Column, ReadOptions, ReadRows, Table, TextCells, Values};
+use crate::table::names::numbered;
+use crate::table::{Column, LeftOut, ReadOptions, ReadRows, Table, TextCells, Values};
 
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
@@ -53,6 +53,8 @@ pub(in crate::table) struct Records<R> {
     names: Vec<String>,
     /// Room for what is split in parallel, used again by each block.
     pieces: Vec<Piece>,
+    /// Whether the last error was one of a line, behind which the next one can be read.
+    is_line_bad: bool,
     /// Whether the last rows were plain up to the end of their block, so that splitting the next one in parallel is worth it.
     is_plain: bool,
 }
@@ -70,12 +72,13 @@ struct Piece {
 impl<R: BufRead> Records<R> {
     pub(in crate::table) fn new(file: &str, input: R, delimiter: u8, comment: Option<u8>) -> Self {
         let lines = Lines::new(file, input);
-        Self { lines, delimiter, comment, names: Vec::new(), pieces: Vec::new(), is_plain: true }
+        Self { lines, delimiter, comment, names: Vec::new(), pieces: Vec::new(), is_line_bad: false, is_plain: true }
     }
 
     /// Reads the next record into `record`; `false` at the end.
     pub(in crate::table) fn read(&mut self, record: &mut Record) -> Result<bool> {
         record.cells.clear();
+        self.is_line_bad = false;
         loop {
             if !self.lines.advance()? {
                 return Ok(false);
@@ -87,15 +90,22 @@ impl<R: BufRead> Records<R> {
             }
             // Blank; unless the first byte was no text, which is said here.
             if line.is_empty() {
+                self.is_line_bad = true;
                 self.text(0)?;
+                self.is_line_bad = false;
             }
         }
         record.line = self.lines.number();
         let mut quote_opened = None;
         let mut text = String::new();
         loop {
-            if self.split_line(record, &mut text, &mut quote_opened)? {
-                return Ok(true);
+            match self.split_line(record, &mut text, &mut quote_opened) {
+                Ok(false) => {}
+                Ok(true) => return Ok(true),
+                Err(error) => {
+                    self.is_line_bad = true;
+                    return Err(error);
+                }
             }
             let too_long = text.len() + record.cells.bytes.len() > MAX_LINE;
             if too_long || !self.lines.advance()? {
@@ -342,6 +352,11 @@ pub(in crate::table) struct CsvReader {
     pending: bool,
     /// Columns of batches that came back.
     spare: Vec<TextCells>,
+    /// Whether lines that are no rows are left out.
+    skips: bool,
+    left_out: LeftOut,
+    /// What was noticed about the header.
+    note: Option<String>,
 }
 
 impl CsvReader {
@@ -373,11 +388,24 @@ impl CsvReader {
         if !records.read(&mut record)? {
             return Err(empty(file));
         }
-        records.names = column_names(&file, &record, dialect.header)?;
-        Ok(Self { records, dialect, record, pending: !dialect.header, spare: Vec::new() })
+        let (names, note) = numbered(&file, column_names(&record, dialect.header));
+        records.names = names;
+        let (spare, left_out, skips) = (Vec::new(), LeftOut::default(), options.skip_bad_lines);
+        Ok(Self { records, dialect, record, pending: !dialect.header, spare, skips, left_out, note })
     }
 
+    /// Goes to the next row; lines that are none are an error, or are left out.
     fn next_record(&mut self) -> Result<bool> {
+        loop {
+            self.records.is_line_bad = false;
+            match self.next_line() {
+                Err(error) if self.skips && self.records.is_line_bad => self.left_out.add(error)?,
+                result => return result,
+            }
+        }
+    }
+
+    fn next_line(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.pending) {
             return Ok(true);
         }
@@ -386,6 +414,7 @@ impl CsvReader {
         }
         let (expected, found) = (self.records.names.len(), self.record.cells.len());
         if expected != found {
+            self.records.is_line_bad = true;
             let mut place = self.records.place(self.record.line, found.min(expected));
             // A row that is too long goes wrong after its last column, not in one.
             place.column = place.column.filter(|_| found < expected);
@@ -440,7 +469,12 @@ impl ReadRows for CsvReader {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.records.lines.notes()
+        let left_out = self.left_out.note();
+        self.note.clone().into_iter().chain(self.records.lines.notes()).chain(left_out).collect()
+    }
+
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 }
 
@@ -459,23 +493,12 @@ impl CsvReader {
 }
 
 /// The names in the first record, or `column_1`… where there is no header or a name is empty.
-fn column_names(file: &str, first: &Record, header: bool) -> Result<Vec<String>> {
-    let mut seen = HashSet::new();
-    let mut names = Vec::with_capacity(first.cells.len());
-    for (i, cell) in first.cells.iter().enumerate() {
+fn column_names(first: &Record, header: bool) -> Vec<String> {
+    let name = |(i, cell): (usize, &str)| {
         let cell = cell.trim();
-        let name = if header && !cell.is_empty() { cell.to_owned() } else { format!("column_{}", i + 1) };
-        if !seen.insert(name.clone()) {
-            let place = Place { file: file.to_owned(), line: Some(first.line), column: Some(name) };
-            return Err(Error::data(
-                place,
-                "two columns have this name",
-                "rename one of them, or say that there is no header if the first line is a row",
-            ));
-        }
-        names.push(name);
-    }
-    Ok(names)
+        if header && !cell.is_empty() { cell.to_owned() } else { format!("column_{}", i + 1) }
+    };
+    first.cells.iter().enumerate().map(name).collect()
 }
 
 /// The beginning of a text, for messages.
