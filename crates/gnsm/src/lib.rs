@@ -43,6 +43,7 @@
 // The steps of the method, in order; ARCHITECTURE.md says what each room holds and which rooms it may use.
 mod table;
 mod columns;
+pub mod facts;
 mod math;
 mod noise;
 mod network;

@@ -8,6 +8,7 @@ pub mod drift;
 pub mod fit;
 pub mod score;
 pub mod explain;
+mod facts;
 pub mod cells;
 pub mod repair;
 pub mod sample;

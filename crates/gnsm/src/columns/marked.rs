@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(damage(&["None", "None", "minor", "major"]), (0, true), "the commonest");
         assert_eq!(damage(&["None", "minor", "minor", "major", ""]), (1, true), "another way to miss cells");
         assert_eq!(damage(&["None", "minor", "minor", "major"]), (1, false));
-        assert_eq!(damage(&["None", "1", "2", ""]), (2, false), "among numbers it is no word");
+        assert_eq!(damage(&["None", "1", "1", "2", "2", ""]), (2, false), "among numbers it is no word");
         assert_eq!(damage(&["None", "None"]), (2, false), "there is nothing else");
     }
 

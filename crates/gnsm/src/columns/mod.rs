@@ -44,6 +44,7 @@ pub use ladder::Ladder;
 pub use layout::{ABSENT, Layout, UNSEEN};
 pub(crate) use length::{length_in, length_text, length_with};
 pub(crate) use marked::{marked, marked_for};
+pub(crate) use number::mark as mark_of;
 pub use number::{NumberFormat, parse_number};
 pub use relations::{Relation, RelationKind};
 pub(crate) use relations::{learn_counts, number_in, number_of_text};

@@ -130,7 +130,7 @@ impl NumberFormat {
 }
 
 /// What stands around the digits of a number: `$`, `EUR`, `%`, `oz`; nothing for a number as programs write it.
-pub(super) fn mark(text: &str) -> String {
+pub(crate) fn mark(text: &str) -> String {
     if parse_number(text).is_some() {
         return String::new();
     }

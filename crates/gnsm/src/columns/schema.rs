@@ -11,6 +11,7 @@ use super::counted::CellsToLearn;
 use super::date::DateFormat;
 use super::dated::learn_differences;
 use super::kinds::learn_column;
+use super::marked::marked;
 use super::number::NumberFormat;
 use super::relations::{Relation, learn_relations};
 use super::scale::Scale;
@@ -252,7 +253,7 @@ impl Schema {
 
     /// What the columns are, even if there is none to learn from.
     pub fn look(table: &Table, rows: &[usize], choices: &ColumnChoices) -> Result<Self> {
-        Self::learn_all(table, rows, choices, None, false)
+        Self::learn_all(&marked(table, choices.missing.as_deref()), rows, choices, None, false)
     }
 
     /// Learns from these rows of a table, and from a survey of all rows that they were chosen from.

@@ -1,6 +1,6 @@
 //! What a column of numbers is: amounts, counts, codes, keys, years or moments.
 
-use super::super::counted::{CellsToLearn, Counted};
+use super::super::counted::{CellsToLearn, Counted, NEARLY_ALL};
 use super::super::dated::date;
 use super::super::learned::{categorical, identifier, numeric};
 use super::super::number::NumberFormat;
@@ -68,7 +68,7 @@ pub(super) fn number_found(
             return (categorical(counted), format!("modes of files, with {values}{strays}"));
         }
         let singles = counted.singles();
-        let repeat = singles <= FEW_SINGLES || 2 * singles <= distinct;
+        let repeat = 2 * singles <= distinct || (singles <= FEW_SINGLES && 3 * distinct <= counted.all_present());
         if distinct <= FEW_INTEGERS && repeat && !has_thousands && !some_lie_far_outside(counted, &format) {
             return (categorical(counted), format!("whole numbers with {values}"));
         }
@@ -122,7 +122,7 @@ fn key(
     }
     let are_long = || {
         let (length, share) = same_length(counted);
-        length >= LONG_CODE && share >= MOSTLY
+        length >= LONG_CODE && share >= NEARLY_ALL && !are_rounded(numbers, 20)
     };
     if bare && are_long() {
         return Some((identifier(counted), format!("an identifier: digits of one length, {values} in {n_rows} rows")));
@@ -135,12 +135,16 @@ fn key(
 /// Why whole numbers are codes, if they are.
 fn code(name: &str, counted: &Counted, numbers: &[f64], bare: bool) -> Option<&'static str> {
     let (distinct, present) = (counted.distinct(), counted.all_present());
-    // What is rounded to hundreds is an amount.
-    let rounded = 2 * numbers.iter().filter(|number| *number % 100.0 == 0.0).count() > numbers.len();
+    let rounded = are_rounded(numbers, 2);
     let half = 2 * distinct <= present;
     if (names_a_key(name) && half) || (says(name, &CODE_WORDS) && (half || same_length(counted).1 >= MOSTLY)) {
         return Some("codes by their name");
     }
     let apart = 5 * distinct <= present && bare && !rounded && lie_far_apart(numbers, counted.of_one());
     apart.then_some("codes of one length that repeat")
+}
+
+/// Whether more than one number in so many is rounded to hundreds: then these are amounts.
+fn are_rounded(numbers: &[f64], one_in: usize) -> bool {
+    one_in * numbers.iter().filter(|number| *number % 100.0 == 0.0).count() > numbers.len()
 }

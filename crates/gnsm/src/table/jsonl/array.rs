@@ -115,7 +115,6 @@ impl Read for Objects {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::table::tests::{read, texts};
     use crate::table::{ReadOptions, TableReader};
 
