@@ -12,8 +12,7 @@ fn measured() -> String {
         let gas = if row % 20 == 3 { "-200".into() } else { format!("{}.{}", drawn(90, 1), drawn(10, 2)) };
         let _ = match row {
             100 => writeln!(table, ",,"),
-            101 => writeln!(table, "517,1.5,2.25"),
-            102 => writeln!(table, "517,1.5,2.25"),
+            101 | 102 => writeln!(table, "517,1.5,2.25"),
             _ => writeln!(table, "{},{gas},{row}.75", 100 * drawn(24, 3) + drawn(60, 4)),
         };
     }
@@ -57,7 +56,8 @@ fn facts_stand_below_the_columns_and_can_be_taken() {
 #[test]
 fn a_table_of_keys_alone_is_shown_all_the_same() {
     let folder = Folder::new();
-    folder.write("t.csv", "id\n".to_owned() + &(0..50).map(|row| format!("K{row:04}\n")).collect::<String>());
+    let keys: Vec<String> = (0..50).map(|row| format!("K{row:04}\n")).collect();
+    folder.write("t.csv", format!("id\n{}", keys.concat()));
     assert!(folder.run(&["columns", "t.csv"]).succeeded().stdout.contains("identifier"));
     assert!(folder.run(&["fit", "t.csv", "-o", "m.gnsm"]).failed().contains("has no column to learn from"));
 }

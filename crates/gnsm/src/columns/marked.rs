@@ -67,7 +67,8 @@ mod tests {
 
     /// How many cells of the column `damage` are missing, and whether `None` is a category.
     fn damage(cells: &[&str]) -> (usize, bool) {
-        let table = read(format!("damage,n\n{}", cells.iter().map(|cell| format!("{cell},1\n")).collect::<String>()));
+        let rows: Vec<String> = cells.iter().map(|cell| format!("{cell},1\n")).collect();
+        let table = read(format!("damage,n\n{}", rows.concat()));
         let schema = learn(&table);
         let marked = marked_for(&table, &schema);
         let missing = (0..table.n_rows()).filter(|row| marked.columns[0].values.text(*row).is_none()).count();

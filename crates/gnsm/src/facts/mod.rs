@@ -178,14 +178,10 @@ fn counted(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// A value in a sentence: in marks, and not too long.
+/// A value in a sentence: in marks, plain, and not too long.
 fn quoted(text: &str) -> String {
     const MOST: usize = 40;
-    let start: String = text
-        .chars()
-        .take(MOST)
-        .flat_map(|c| if c.is_control() { '␣' } else { c }.to_string().chars().collect::<Vec<_>>())
-        .collect();
+    let start: String = text.chars().take(MOST).map(|c| if c.is_control() { '␣' } else { c }).collect();
     if text.chars().nth(MOST).is_some() { format!("`{start}…`") } else { format!("`{start}`") }
 }
 

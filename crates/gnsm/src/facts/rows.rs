@@ -1,6 +1,6 @@
 //! Rows in which nothing stands, and rows that repeat.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::coded::Coded;
 use super::{Fact, FactKind, View, counted, listed};
@@ -70,7 +70,7 @@ fn repeats(view: &View<'_>, columns: &[&Coded<'_>]) -> Vec<bool> {
         }
     }
     let is_empty = |row: usize| columns.iter().all(|column| column.codes[row] == MISSING);
-    let mut seen: HashMap<u64, ()> = HashMap::with_capacity(view.n_rows);
+    let mut seen: HashSet<u64> = HashSet::with_capacity(view.n_rows);
     let hashes = hashes.into_iter().enumerate();
-    hashes.map(|(row, hash)| seen.insert(hash, ()).is_some() && !is_empty(row)).collect()
+    hashes.map(|(row, hash)| !seen.insert(hash) && !is_empty(row)).collect()
 }

@@ -80,7 +80,7 @@ pub(super) fn constants(view: &View<'_>) -> Vec<Fact> {
             Vec::new(),
         ));
     }
-    let empty: Vec<&str> = used().filter(|column| column.distinct() == 0).map(|column| column.name()).collect();
+    let empty: Vec<&str> = used().filter(|column| column.distinct() == 0).map(Coded::name).collect();
     if !empty.is_empty() {
         let is = if empty.len() == 1 { "is" } else { "are" };
         let text = format!("{} {is} empty: {}", counted(empty.len(), "column"), listed(empty.iter().copied()));

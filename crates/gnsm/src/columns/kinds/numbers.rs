@@ -56,10 +56,11 @@ pub(super) fn number_found(
     let n_bare: usize = counted.cells().filter(|(text, _)| is_bare(text)).map(|(_, n)| n).sum();
     let bare = of_numbers(n_bare);
     if integers {
-        if counted.nearly_all_differ() && distinct > FEW_INTEGERS {
-            if let Some(found) = key(cells, counted, &numbers, &format, bare) {
-                return found;
-            }
+        if counted.nearly_all_differ()
+            && distinct > FEW_INTEGERS
+            && let Some(found) = key(cells, counted, &numbers, &format, bare)
+        {
+            return found;
         }
         // What has marks between its thousands is an amount.
         let mark = if format.decimal_comma { '.' } else { ',' };
