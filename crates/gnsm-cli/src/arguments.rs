@@ -1,6 +1,7 @@
 //! The command line: every command, its arguments and their help texts.
 
 mod bench;
+mod columns;
 mod fitting;
 mod input;
 mod output;
@@ -14,6 +15,7 @@ use clap_complete::Shell;
 pub use bench::{
     BenchArguments, BenchCellsArguments, BenchCommand, BenchOwnArguments, BenchPlantedArguments, BenchTabularArguments,
 };
+pub use columns::ColumnsArguments;
 pub use fitting::{HeadName, MemoryArguments, MethodArguments, Preset, seconds};
 pub use input::{ColumnArguments, ReadArguments};
 pub use output::{OutputArguments, RuleArguments};
@@ -57,7 +59,7 @@ pub struct Arguments {
 pub enum Command {
     /// Make a small example table and run detect on it.
     Demo(DemoArguments),
-    /// Show what each column of a file is taken for, and why.
+    /// Show what each column of a file is taken for and why, and facts about its rows.
     Columns(Box<ColumnsArguments>),
     /// Show the oddest rows of a file, with reasons.
     Detect(Box<DetectArguments>),
@@ -147,26 +149,6 @@ pub struct DetectArguments {
     /// How much of the table is held.
     #[command(flatten)]
     pub memory: MemoryArguments,
-}
-
-/// Arguments of `columns`.
-#[derive(Debug, Args)]
-pub struct ColumnsArguments {
-    /// The table to read: a file, several, or a folder; `-` is standard input.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::AnyPath)]
-    pub files: Vec<PathBuf>,
-    /// Write the kinds to a schema file. Edit it, and give it back with --schema.
-    #[arg(long, short, value_name = "SCHEMA", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// How the file is read.
-    #[command(flatten)]
-    pub read: ReadArguments,
-    /// What the columns are.
-    #[command(flatten)]
-    pub columns: ColumnArguments,
 }
 
 /// Arguments of `fit`.

@@ -31,9 +31,12 @@ pub fn value(text: &str) -> String {
     plain(&gnsm::internals::decision::visible(text))
 }
 
-/// A cell's text: plain, and on a terminal not longer than `most` characters.
+/// Characters of a cell that are shown where there is no terminal.
+const LONGEST_PIPED: usize = 1000;
+
+/// A cell's text: plain, and on a terminal not longer than `most` characters. Elsewhere only what nobody reads is cut.
 pub fn cell(place: Place, text: &str, most: usize) -> String {
-    if place.width().is_some() { cut(text, most) } else { value(text) }
+    cut(text, if place.width().is_some() { most } else { most.max(LONGEST_PIPED) })
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -41,9 +44,9 @@ fn cut(text: &str, most: usize) -> String {
     if start.len() == text.len() { value(text) } else { format!("{}…", value(&start)) }
 }
 
-/// A reason, on a terminal without the ends of long cells.
+/// A reason without the ends of long cells, which are shorter on a terminal.
 pub fn reason(place: Place, reason: &Reason, most: usize) -> Reason {
-    if place.width().is_some() { shortened(reason, most) } else { reason.clone() }
+    shortened(reason, if place.width().is_some() { most } else { most.max(LONGEST_PIPED) })
 }
 
 fn shortened(reason: &Reason, most: usize) -> Reason {

@@ -42,6 +42,7 @@
 // The steps of the method, in order; ARCHITECTURE.md says what each room holds and which rooms it may use.
 mod table;
 mod columns;
+pub mod facts;
 mod math;
 mod noise;
 mod network;
@@ -72,7 +73,8 @@ pub use judge::{Alike, Batch, Fit, Group, Groups, Judge, Oddest};
 pub use method::Method;
 pub use model::{Imputed, Model, ModelBuilder, Room, RowsToLearn};
 pub use table::{
-    Column, Dialect, Format, ReadOptions, Table, TableReader, TextCells, Values, read_table, read_table_with,
+    Column, Dialect, Format, LeftOut, LeftOutLine, ReadOptions, Table, TableReader, TextCells, Values, read_table,
+    read_table_with,
 };
 pub use train::{CurvePoint, Ending, FitReport, Progress, Silent, Watcher};
 

@@ -31,6 +31,9 @@ pub struct ReadArguments {
     /// and a line that is not UTF-8 is read as windows-1252].
     #[arg(long, value_name = "NAME")]
     pub encoding: Option<String>,
+    /// Leave out lines of a csv or jsonl file that are no rows, such as those with too many cells, and list them.
+    #[arg(long)]
+    pub skip_bad_lines: bool,
     /// The sheet of a spreadsheet [default: the first].
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
@@ -74,6 +77,7 @@ impl ReadArguments {
         let mut options = ReadOptions::default();
         (options.format, options.delimiter, options.header) = (format, self.delimiter.or(tab), header);
         (options.comment, options.missing) = (self.comment, missing);
+        options.skip_bad_lines = self.skip_bad_lines;
         (options.encoding, options.sheet) = (self.encoding.clone(), self.sheet.clone());
         options
     }
@@ -124,7 +128,7 @@ pub struct ColumnArguments {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub text: Vec<String>,
     /// Take these texts for missing values, separated by commas, instead of: ? - NA N/A n/a #N/A NaN nan null NULL None.
-    /// Empty cells are always missing. The model keeps the list.
+    /// A number means it in every spelling. Empty cells are always missing. The model keeps the list.
     #[arg(long, value_name = "TEXTS", value_delimiter = ',', allow_hyphen_values = true)]
     pub missing: Option<Vec<String>>,
     /// A TOML file that says what the columns are: `label = "NAME"` and `missing = ["NA"]` at the top, and under

@@ -8,6 +8,7 @@ pub mod fit;
 pub mod score;
 mod sink;
 pub mod explain;
+mod facts;
 pub mod cells;
 pub mod repair;
 pub mod sample;

@@ -5,6 +5,7 @@ mod help;
 mod output;
 mod passing;
 mod drift;
+mod facts;
 mod wrong_cells;
 mod streams;
 mod inputs;

@@ -1,5 +1,6 @@
 //! The cells of a column that is learned, and how often each distinct value occurs.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::hashing::Quick;
@@ -7,7 +8,7 @@ use super::number::NumberFormat;
 use super::schema::{KindChoice, number_text, plural};
 use super::survey::Beyond;
 use crate::error::stop_point;
-use crate::table::{Column, MISSING, TimeKind, Values};
+use crate::table::{Column, MISSING, NONE, TimeKind, Values};
 
 /// The share of cells that must be different in a column of keys.
 pub(super) const NEARLY_ALL: f64 = 0.95;
@@ -48,11 +49,14 @@ impl<'a> CellsToLearn<'a> {
 }
 
 /// What the cells of a column are, counted.
+#[derive(Clone)]
 pub(super) struct Counted {
     /// Each distinct value as text with its count, in the order of the texts.
     pub counts: Vec<(String, usize)>,
     pub present: usize,
     pub missing: usize,
+    /// Missing cells that are written `None`.
+    pub nones: usize,
     /// What is known of other rows, where not all are counted.
     pub beyond: Option<Beyond>,
 }
@@ -114,6 +118,22 @@ impl Counted {
         self.cells().map(|(text, count)| of(text) * count as f64).sum::<f64>() / self.present.max(1) as f64
     }
 
+    /// The same, with `None` as a category where it is one: where cells are also missing in another way, or where no value is
+    /// more common.
+    pub fn with_none_as_category(&self) -> Cow<'_, Self> {
+        let commonest = self.counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        if self.nones == 0 || self.present == 0 || (self.nones == self.missing && self.nones < commonest) {
+            return Cow::Borrowed(self);
+        }
+        let mut counted = self.clone();
+        counted.counts.push((NONE.to_owned(), self.nones));
+        counted.counts.sort_unstable();
+        counted.present += self.nones;
+        counted.missing -= self.nones;
+        counted.nones = 0;
+        Cow::Owned(counted)
+    }
+
     pub fn nearly_all_differ(&self) -> bool {
         let present = self.all_present();
         present >= FEWEST_KEYS && self.distinct() as f64 >= NEARLY_ALL * present as f64
@@ -126,6 +146,7 @@ pub(super) fn count(cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Coun
     let column = cells.column;
     let mut counts: HashMap<String, usize, Quick> = HashMap::default();
     let mut missing = 0;
+    let mut nones = 0;
     match &column.values {
         Values::Text(texts) => {
             for (row, n) in cells.weighted() {
@@ -133,6 +154,7 @@ pub(super) fn count(cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Coun
                 let text = texts.get(row);
                 if texts.is_missing(row) {
                     missing += n;
+                    nones += if texts.may_be_category(row) { n } else { 0 };
                 } else if let Some(count) = counts.get_mut(text) {
                     *count += n;
                 } else {
@@ -180,5 +202,5 @@ pub(super) fn count(cells: CellsToLearn<'_>, choice: Option<KindChoice>) -> Coun
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     // Sorted so that nothing depends on a hash map's order.
     counts.sort_unstable();
-    Counted { counts, present: cells.n_cells() - missing, missing, beyond: cells.beyond }
+    Counted { counts, present: cells.n_cells() - missing, missing, nones, beyond: cells.beyond }
 }

@@ -5,7 +5,8 @@
 //! | `2024-03-05`, `2024/3/5`, `20240305`, `20240305071000`, `2024-03-05T07:10:00+01:00`, `2024-03-05 07:10` | year first |
 //! | `5.3.2024`, `05/03/2024`, `5-3-24`, `5 March 2024`, `5-Mar-24`, `05MAR2024`, `05/Mar/2024:07:10:00 +0100` | day first |
 //! | `3/5/2024`, `March 5, 2024` | month first |
-//! | `7:10`, `07:10:30`, `7:10 a.m.`, `7:10PM` | a time of day |
+//! | `7:10`, `07:10:30`, `7:10 a.m.`, `7:10PM`, `18.00.00` | a time of day |
+//! | `517`, `2359`, `0517`, `517.0` | hours and minutes without a mark, where a column as a whole shows it (`kinds/forms.rs`) |
 //! | `1709622600`, `1709622600000` | seconds or milliseconds since 1970, where nothing else fits |
 //!
 //! Whether the day or the month comes first is decided once for a column, by what fits more of its cells. If both fit
@@ -32,6 +33,8 @@ pub enum DateFormat {
     MonthFirst,
     /// `7:10 a.m.`, no date.
     TimeOfDay,
+    /// `517` or `0517` for 5:17, no date.
+    HoursMinutes,
     /// Seconds since 1970-01-01.
     EpochSeconds,
     /// Milliseconds since 1970-01-01.
@@ -72,10 +75,20 @@ impl DateFormat {
         best.map(|(format, n)| (format, n, format == first && count(second) == n && by_numbers(cells.clone())))
     }
 
+    /// Whether it is the format of times of day without a date.
+    pub fn is_time_of_day(self) -> bool {
+        matches!(self, Self::TimeOfDay | Self::HoursMinutes)
+    }
+
     /// The moment that a text stands for.
     pub fn parse(self, text: &str) -> Option<Moment> {
         let text = text.trim();
-        // Most texts are ruled out quickly, since this is asked of every cell: a date has a digit and is short.
+        if self == Self::HoursMinutes {
+            let digits = text.strip_suffix(".0").unwrap_or(text);
+            let is_right = (1..=4).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+            return if is_right { self.of_number(digits.parse().ok()?) } else { None };
+        }
+        // Quickly no: every date has a digit and is short, and this is asked of every cell.
         if text.len() < 3 || text.len() > 40 || !text.bytes().any(|byte| byte.is_ascii_digit()) {
             return None;
         }
@@ -84,7 +97,7 @@ impl DateFormat {
                 let (local, ahead) = parse_time(text)?;
                 Some(Moment { local, ahead, has_time: true })
             }
-            Self::EpochSeconds | Self::EpochMilliseconds => self.of_number(text.parse().ok()?),
+            Self::HoursMinutes | Self::EpochSeconds | Self::EpochMilliseconds => self.of_number(text.parse().ok()?),
             Self::YearFirst | Self::DayFirst | Self::MonthFirst => self.parse_date(text),
         }
     }
@@ -94,17 +107,32 @@ impl DateFormat {
         if self == Self::YearFirst {
             return self.parse(&format!("{number:.0}"));
         }
+        if self == Self::HoursMinutes {
+            let minutes = number % 100.0;
+            let is_time = number.fract() == 0.0 && (0.0..=2400.0).contains(&number) && minutes < 60.0;
+            let local = ((number - minutes) * 36.0 + minutes * 60.0) % DAY;
+            return is_time.then_some(Moment { local, ahead: 0.0, has_time: true });
+        }
         let local = if self == Self::EpochMilliseconds { number / 1000.0 } else { number };
         let size = 86_400.0 * 366.0 * 1000.0;
         (local.abs() < size).then_some(Moment { local, ahead: 0.0, has_time: true })
     }
 
     fn parse_date(self, text: &str) -> Option<Moment> {
-        // A weekday before it says nothing new.
+        // A label before it, or a weekday, says nothing new.
+        let text = match text.split_once(": ") {
+            Some((label, rest)) if label.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b' ') => {
+                rest.trim_start()
+            }
+            _ => text,
+        };
         let text = match text.split_once([' ', ',']) {
             Some((day, rest)) if is_weekday(day) => rest.trim_start_matches([',', ' ']),
             _ => text,
         };
+        if let Some(moment) = self.parse_year_last(text) {
+            return Some(moment);
+        }
         if let Some((date, time)) = split_digits(text) {
             return (self == Self::YearFirst).then(|| self.parse_date(&format!("{date} {time}"))).flatten();
         }
@@ -112,6 +140,24 @@ impl DateFormat {
         let days = self.parse_days(date)?;
         let (seconds, ahead) = if time.is_empty() { (0.0, 0.0) } else { parse_time(time)? };
         Some(Moment { local: days as f64 * DAY + seconds, ahead, has_time: !time.is_empty() })
+    }
+
+    /// A date as `date` and version control write it, with the year after the time: `Nov 20 00:29:05 2026 +0000`.
+    fn parse_year_last(self, text: &str) -> Option<Moment> {
+        if self != Self::MonthFirst || !text.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+            return None;
+        }
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let [month, day, time, rest @ ..] = words.as_slice() else { return None };
+        let (year, zone) = match rest {
+            [year] => (year, ""),
+            [year, zone] if year.len() == 4 && zone.starts_with(['+', '-']) => (year, *zone),
+            [_name, year] => (year, ""),
+            _ => return None,
+        };
+        let days = self.parse_days(&format!("{month} {day} {year}")).filter(|_| time.contains(':'))?;
+        let (seconds, ahead) = parse_time(&format!("{time}{zone}"))?;
+        Some(Moment { local: days as f64 * DAY + seconds, ahead, has_time: true })
     }
 
     /// Days since 1970-01-01.
@@ -229,7 +275,12 @@ pub fn month_name(month: u32) -> String {
 
 /// A date and the time that follows it, empty if none does.
 fn split_time(text: &str) -> (&str, &str) {
-    let Some(colon) = text.find(':') else { return (text, "") };
+    let Some(colon) = text.find(':') else {
+        return match text.rsplit_once(' ') {
+            Some((date, time)) if with_points(time).is_some() => (date.trim_end_matches([',', ' ']), time),
+            _ => (text, ""),
+        };
+    };
     let before = &text.as_bytes()[..colon];
     let is_mark = |at: &usize| match before[*at] {
         b' ' => true,
@@ -244,6 +295,15 @@ fn split_time(text: &str) -> (&str, &str) {
     }
 }
 
+/// The parts of a time that is written `18.00.00`.
+fn with_points(time: &str) -> Option<[&str; 3]> {
+    let mut parts = time.split('.');
+    let parts = [parts.next()?, parts.next()?, parts.next().filter(|_| parts.next().is_none())?];
+    let is_right =
+        |part: &str, least: usize| (least..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    (is_right(parts[0], 1) && is_right(parts[1], 2) && is_right(parts[2], 2)).then_some(parts)
+}
+
 /// Seconds since midnight, and how far the clock is ahead of UTC.
 fn parse_time(text: &str) -> Option<(f64, f64)> {
     let (text, ahead) = split_zone(text)?;
@@ -256,7 +316,8 @@ fn parse_time(text: &str) -> Option<(f64, f64)> {
     } else {
         (lower.as_str(), None)
     };
-    let mut parts = clock.split(':');
+    let pointed = with_points(clock).map(|parts| parts.join(":"));
+    let mut parts = pointed.as_deref().unwrap_or(clock).split(':');
     let (hours, minutes) = (parts.next()?, parts.next()?);
     let seconds = parts.next().unwrap_or("0");
     let digits = |part: &str, most: usize| {
@@ -321,175 +382,5 @@ impl Moment {
     }
 }
 
-/// A year, in seconds.
-const YEAR: f64 = 365.25 * DAY;
-
-/// A length of time in the largest unit that leaves at least two of it: `1,100 days`, `5 hours`, `40 seconds`. Ten years and
-/// more are years: `76 years`.
-pub fn length_text(seconds: f64) -> String {
-    let size = seconds.abs();
-    // A length that is nearly a whole number of days is given in days: quantiles of days are seldom exact to the
-    // second.
-    let days = size / DAY;
-    let is_days = days >= 1.0 - 1e-2 && (days - days.round()).abs() <= 1e-2;
-    let (number, unit) = if size >= 10.0 * YEAR {
-        (size / YEAR, "year")
-    } else if size >= 2.0 * DAY || is_days || size == 0.0 {
-        (size / DAY, "day")
-    } else if size >= 7200.0 {
-        (size / 3600.0, "hour")
-    } else if size >= 120.0 {
-        (size / 60.0, "minute")
-    } else {
-        (size, "second")
-    };
-    number_of(number, unit)
-}
-
-/// A length of time in a unit of so many seconds.
-pub fn length_in(seconds: f64, unit: f64) -> String {
-    number_of(seconds.abs() / unit, unit_name(unit))
-}
-
-/// The name of a unit of so many seconds.
-fn unit_name(unit: f64) -> &'static str {
-    match unit {
-        _ if unit >= DAY => "day",
-        _ if unit >= 3600.0 => "hour",
-        _ if unit >= 60.0 => "minute",
-        _ => "second",
-    }
-}
-
-/// A length of time with this many decimals, in a unit of this many seconds.
-pub fn length_with(seconds: f64, unit: f64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", seconds.abs() / unit);
-    let short = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{short} {}{}", unit_name(unit), if short == "1" { "" } else { "s" })
-}
-
-/// `1,100 days`, `2.5 hours`.
-fn number_of(number: f64, unit: &str) -> String {
-    let number = if number >= 10.0 { number.round() } else { (10.0 * number).round() / 10.0 };
-    let whole = format!("{}", number as i64);
-    let mut digits = String::new();
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
-            digits.push(',');
-        }
-        digits.push(digit);
-    }
-    let shown = if number.fract() == 0.0 { digits } else { format!("{number}") };
-    format!("{shown} {unit}{}", if number == 1.0 { "" } else { "s" })
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn civil(format: DateFormat, text: &str) -> Option<((i64, u32, u32), u32)> {
-        format.parse(text).map(|moment| (moment.civil(), moment.hour()))
-    }
-
-    /// Days from Python's `datetime.date.toordinal() - 719163`.
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        for (date, days) in [
-            ((1970, 1, 1), 0),
-            ((2024, 2, 29), 19_782),
-            ((1823, 6, 5), -53_536),
-            ((2000, 3, 1), 11_017),
-            ((2999, 12, 31), 376_199),
-        ] {
-            assert_eq!(days_of(date.0, date.1, date.2), Some(days), "{date:?}");
-            let moment = Moment { local: days as f64 * DAY, ahead: 0.0, has_time: false };
-            assert_eq!(moment.civil(), (date.0, date.1 as u32, date.2 as u32));
-        }
-        assert_eq!(days_of(2023, 2, 29), None);
-        assert_eq!(days_of(2023, 13, 1), None);
-        // 2024-03-03 was a Sunday.
-        assert_eq!(DateFormat::YearFirst.parse("2024-03-03").map(|moment| moment.weekday()), Some(6));
-    }
-
-    #[test]
-    fn dates_are_read_in_many_forms() {
-        use DateFormat::{DayFirst, MonthFirst, YearFirst};
-        for (format, text) in [
-            (YearFirst, "2024-03-05 07:10"),
-            (YearFirst, "2024/3/5 7:10"),
-            (YearFirst, "2024-03-05T07:10:30.25Z"),
-            (DayFirst, "5.3.2024 7:10"),
-            (DayFirst, "05/03/24 07:10:00"),
-            (DayFirst, "5 March 2024 7:10 a.m."),
-            (DayFirst, "5-Mar-2024 7:10"),
-            (DayFirst, "Tue, 5 Mar 2024 07:10:00 GMT"),
-            (DayFirst, "05/Mar/2024:07:10:00 +0100"),
-            (DayFirst, "05MAR2024 07:10"),
-            (DayFirst, "5mar24 07:10"),
-            (YearFirst, "20240305071059"),
-            (YearFirst, "202403050710"),
-            (MonthFirst, "3/5/2024 7:10 AM"),
-            (MonthFirst, "March 5, 2024 7:10"),
-            (MonthFirst, "Mar 5th, 2024 07:10"),
-        ] {
-            assert_eq!(civil(format, text), Some(((2024, 3, 5), 7)), "{text}");
-        }
-        assert_eq!(civil(YearFirst, "20240305"), Some(((2024, 3, 5), 0)));
-        assert_eq!(civil(DayFirst, "12OCT2023"), Some(((2023, 10, 12), 0)));
-        assert_eq!(civil(DayFirst, "12/Oct/2023:23:00:00 +0000"), Some(((2023, 10, 12), 23)));
-        assert_eq!(YearFirst.of_number(20_240_305.0).map(|moment| moment.civil()), Some((2024, 3, 5)));
-        let zoned = YearFirst.parse("2024-03-05T00:30:00+01:00").expect("a date");
-        assert_eq!((zoned.civil(), zoned.utc()), ((2024, 3, 5), 1_709_595_000.0));
-        for text in [
-            "2024",
-            "1.5",
-            "1.2.3",
-            "13/13/2024",
-            "2024-02-30",
-            "12:00",
-            "abc",
-            "10.0.0.1",
-            "x 3 y",
-            "A12B",
-            "12:00:00:00",
-            "99991231",
-            "20241305071059",
-        ] {
-            for format in [YearFirst, DayFirst, MonthFirst] {
-                assert_eq!(format.parse(text), None, "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn times_of_day() {
-        for (text, seconds) in
-            [("7:10 a.m.", 25_800.0), ("12:05 AM", 300.0), ("12:00 p.m.", 43_200.0), ("23:59:59", 86_399.0)]
-        {
-            assert_eq!(DateFormat::TimeOfDay.parse(text).map(|moment| moment.local), Some(seconds), "{text}");
-        }
-        for text in ["24:00", "13:00 pm", "7:5", "7:60", "7:10 x", "a:b", "0:30 am"] {
-            assert_eq!(DateFormat::TimeOfDay.parse(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_column_decides_what_comes_first() {
-        let find = |cells: &[&str]| DateFormat::find(cells.iter().map(|cell| (*cell, 1)));
-        assert_eq!(find(&["3/25/2024", "4/1/2024"]), Some((DateFormat::MonthFirst, 2, false)));
-        assert_eq!(find(&["25/3/2024", "4/1/2024"]), Some((DateFormat::DayFirst, 2, false)));
-        assert_eq!(find(&["3/4/2024", "4/1/2024"]), Some((DateFormat::MonthFirst, 2, true)));
-        assert_eq!(find(&["3.4.2024", "4.1.2024"]), Some((DateFormat::DayFirst, 2, true)));
-        assert_eq!(find(&["7:10", "x"]), Some((DateFormat::TimeOfDay, 1, false)));
-        assert_eq!(find(&["Berlin"]), None);
-    }
-
-    #[test]
-    fn lengths_read_well() {
-        let shown = [1100.0 * DAY, DAY, 1.999 * DAY, 2.5 * DAY, 5.0 * 3600.0, 300.0, 40.0, 0.0].map(length_text);
-        assert_eq!(
-            shown,
-            ["1,100 days", "1 day", "2 days", "2.5 days", "5 hours", "5 minutes", "40 seconds", "0 days"]
-        );
-    }
-}
+mod tests;

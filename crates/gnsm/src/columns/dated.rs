@@ -49,9 +49,8 @@ pub(super) fn date(cells: CellsToLearn<'_>, counted: &Counted, format: DateForma
     let cut = n_moments / 200;
     let (low, high) = (at_rank(&positions, cut), at_rank(&positions, n_moments - 1 - cut));
     let span = high - low;
-    let is_time = format == DateFormat::TimeOfDay;
-    // A part, such as the month, is looked at if the column is long enough for each of its values to have come up
-    // several times.
+    let is_time = format.is_time_of_day();
+    // A part is looked at where the column is long enough for all its values to have come up several times.
     let has_time = is_time || moments.iter().any(|(moment, _)| moment.has_time && moment.local.rem_euclid(DAY) != 0.0);
     let parts = [
         (DatePart::Hour, has_time && (is_time || span > 3.0 * DAY)),
@@ -129,7 +128,7 @@ pub(super) fn learn_differences(table: &Table, rows: &[usize], columns: &mut [Co
         Kind::Date { format, .. } => Some(format),
         _ => None,
     };
-    let is_time = |at: &usize| format_of(at) == Some(DateFormat::TimeOfDay);
+    let is_time = |at: &usize| format_of(at).is_some_and(DateFormat::is_time_of_day);
     let all: Vec<usize> = (0..columns.len()).filter(|at| format_of(at).is_some()).collect();
     let (times, dates): (Vec<usize>, Vec<usize>) = all.into_iter().partition(is_time);
     let is_old = |at: usize| matches!(columns[at].kind, Kind::Date { scale: Some(_), .. }) && !is_time(&at);

@@ -11,7 +11,6 @@
 use std::ops::Range;
 
 use super::codes::Codes;
-use super::date::DateFormat;
 use super::layout::UNSEEN;
 use super::parsed::Cell;
 use super::scale::Scale;
@@ -94,7 +93,7 @@ impl Feature {
     /// are alike, but those of the same day a month later are not. The other is whether a key repeats, which is not
     /// known of a new row.
     pub(super) fn family(&self, schema: &Schema) -> Option<u32> {
-        let is_date = |kind: &Kind| matches!(kind, Kind::Date { format, .. } if *format != DateFormat::TimeOfDay);
+        let is_date = |kind: &Kind| matches!(kind, Kind::Date { format, .. } if !format.is_time_of_day());
         let family = match self.aspect {
             Aspect::Part(DatePart::Day) | Aspect::Repeat => None,
             _ if !is_date(&schema.columns[self.column].kind) => Some(self.column),

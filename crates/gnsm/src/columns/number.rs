@@ -130,8 +130,8 @@ impl NumberFormat {
     }
 }
 
-/// What stands around the digits of a number: `$`, `EUR`, `%`, `oz`; nothing for a plain number.
-pub(super) fn mark(text: &str) -> String {
+/// What stands around the digits of a number: `$`, `EUR`, `%`, `oz`; nothing for a number as programs write it.
+pub(crate) fn mark(text: &str) -> String {
     if parse_number(text).is_some() {
         return String::new();
     }

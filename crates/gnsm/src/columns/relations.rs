@@ -17,7 +17,7 @@ mod fit;
 
 use serde::{Deserialize, Serialize};
 
-use super::date::{DAY, DateFormat};
+use super::date::DAY;
 use super::dated::moment;
 use super::number::parse_number;
 use super::schema::{ColumnSchema, Kind};
@@ -239,7 +239,7 @@ fn may_hold_numbers(kind: &Kind) -> bool {
 }
 
 fn is_date(kind: &Kind) -> bool {
-    matches!(kind, Kind::Date { format, .. } if *format != DateFormat::TimeOfDay)
+    matches!(kind, Kind::Date { format, .. } if !format.is_time_of_day())
 }
 
 /// A factor as it is shown.

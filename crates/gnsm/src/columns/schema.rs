@@ -11,13 +11,14 @@ use super::counted::CellsToLearn;
 use super::date::DateFormat;
 use super::dated::learn_differences;
 use super::kinds::learn_column;
+use super::marked::marked;
 use super::number::NumberFormat;
 use super::relations::{Relation, learn_relations};
 use super::scale::Scale;
 use super::survey::{Survey, Surveyed};
 use super::written::{Written, common};
 use crate::error::{Error, Result};
-use crate::table::{Column, Table, Values, default_missing, is_default_missing};
+use crate::table::{Column, Table, Values, default_missing};
 
 /// What the user said about the columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,12 +252,27 @@ impl Schema {
         Self::learn_surveyed(table, rows, choices, None)
     }
 
+    /// What the columns are, even if there is none to learn from.
+    pub fn look(table: &Table, rows: &[usize], choices: &ColumnChoices) -> Result<Self> {
+        Self::learn_all(&marked(table, choices.missing.as_deref()), rows, choices, None, false)
+    }
+
     /// Learns from these rows of a table, and from a survey of all rows that they were chosen from.
     pub(crate) fn learn_surveyed(
         table: &Table,
         rows: &[usize],
         choices: &ColumnChoices,
         survey: Option<&Survey>,
+    ) -> Result<Self> {
+        Self::learn_all(table, rows, choices, survey, true)
+    }
+
+    fn learn_all(
+        table: &Table,
+        rows: &[usize],
+        choices: &ColumnChoices,
+        survey: Option<&Survey>,
+        must_score: bool,
     ) -> Result<Self> {
         if let Some(name) = choices.columns.keys().chain(&choices.label).find(|name| table.column(name).is_none()) {
             return Err(no_such_column(table, name));
@@ -274,7 +290,7 @@ impl Schema {
         let mut columns: Vec<ColumnSchema> = learned.into_iter().map(|(_, (schema, _))| schema).collect();
         let is_scored =
             |column: &ColumnSchema| !matches!(column.kind, Kind::Ignored | Kind::Identifier { .. } | Kind::Text { .. });
-        if !columns.iter().any(is_scored) {
+        if must_score && !columns.iter().any(is_scored) {
             let advice = match later_header(table) {
                 Some(line) => format!("line {line} looks like the header; leave out the lines above it"),
                 None => "keep at least one with --categorical, --numeric or --date".to_owned(),
@@ -368,25 +384,13 @@ fn learn_one(
     }
 }
 
-/// The table with these texts as missing values; the table itself if that is so already.
-pub(crate) fn marked<'a>(table: &'a Table, missing: Option<&[String]>) -> Cow<'a, Table> {
-    match missing.filter(|texts| !is_default_missing(texts) && !table.is_marked(texts)) {
-        None => Cow::Borrowed(table),
-        Some(texts) => {
-            let mut table = table.clone();
-            table.mark_missing(&texts.into());
-            Cow::Owned(table)
-        }
-    }
-}
-
 impl Kind {
     /// The name of the kind.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Categorical { .. } => "categorical",
             Self::Numeric { .. } => "numeric",
-            Self::Date { format: DateFormat::TimeOfDay, .. } => "time",
+            Self::Date { format, .. } if format.is_time_of_day() => "time",
             Self::Date { .. } => "date",
             Self::Identifier { .. } => "identifier",
             Self::Text { .. } => "text",

@@ -8,7 +8,7 @@ use super::odd::Basis;
 use super::reference::Reference;
 use super::report::DriftReport;
 use super::sample::Sample;
-use crate::columns::{Aspect, Encoded, Encoder, Feature, Kind, UNSEEN, marked};
+use crate::columns::{Aspect, Encoded, Encoder, Feature, Kind, UNSEEN, marked_for};
 use crate::error::Result;
 use crate::table::{Table, Values};
 
@@ -226,7 +226,7 @@ impl<'a> DriftCounter<'a> {
     /// Counts the rows of a batch.
     pub fn add(&mut self, table: &Table) -> Result<()> {
         let encoder = self.basis.encoder;
-        let table = &*marked(table, Some(&encoder.schema().missing));
+        let table = &*marked_for(table, encoder.schema());
         self.count(table, &encoder.encode(table)?);
         Ok(())
     }

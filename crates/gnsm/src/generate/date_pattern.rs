@@ -6,6 +6,7 @@
 //! | `%m`, `%n` | month, with a zero before it or not | `%I`, `%l` | the same, of twelve |
 //! | `%B`, `%b` | its name, the first three letters | `%M`, `%S` | minute, second |
 //! | `%d`, `%e` | day, with a zero before it or not | `%p`, `%P` | `AM`, `am` |
+//! | `%h` | hour and minute as one number: 517 | | |
 //! | `%A`, `%a` | weekday, the first three letters | `%s`, `%Q` | seconds, milliseconds since 1970 |
 //!
 //! A pattern is made from a cell, and it must write that cell's date as the cell has it. The column's pattern is the
@@ -41,6 +42,9 @@ fn fallback(cells: &[&str], format: DateFormat) -> &'static str {
         DateFormat::EpochSeconds => "%s",
         DateFormat::EpochMilliseconds => "%Q",
         DateFormat::TimeOfDay => "%H:%M:%S",
+        DateFormat::HoursMinutes if cells.iter().any(|cell| cell.ends_with(".0")) => "%h.0",
+        DateFormat::HoursMinutes if cells.iter().any(|cell| cell.len() == 4 && cell.starts_with('0')) => "%H%M",
+        DateFormat::HoursMinutes => "%h",
         _ if has_time => "%Y-%m-%d %H:%M:%S",
         DateFormat::YearFirst => "%Y-%m-%d",
         DateFormat::DayFirst => "%d.%m.%Y",
@@ -52,7 +56,7 @@ fn fallback(cells: &[&str], format: DateFormat) -> &'static str {
 pub(super) fn step(pattern: &str) -> f64 {
     match pattern {
         _ if ["%S", "%s", "%Q"].iter().any(|code| pattern.contains(code)) => 1.0,
-        _ if pattern.contains("%M") => 60.0,
+        _ if pattern.contains("%M") || pattern.contains("%h") => 60.0,
         _ => DAY,
     }
 }
@@ -86,6 +90,7 @@ pub(super) fn write(pattern: &str, moment: &Moment) -> String {
             'k' => hour.to_string(),
             'I' => format!("{twelve:02}"),
             'l' => twelve.to_string(),
+            'h' => (100 * hour + minute).to_string(),
             'M' => format!("{minute:02}"),
             'S' => format!("{second:02}"),
             'p' => String::from(if hour < 12 { "AM" } else { "PM" }),
@@ -105,7 +110,7 @@ fn of_cell(cell: &str, format: DateFormat) -> Vec<String> {
         DateFormat::DayFirst => &['d', 'm', 'Y'],
         DateFormat::MonthFirst => &['m', 'd', 'Y'],
         DateFormat::TimeOfDay => &[],
-        DateFormat::EpochSeconds | DateFormat::EpochMilliseconds => return Vec::new(),
+        DateFormat::HoursMinutes | DateFormat::EpochSeconds | DateFormat::EpochMilliseconds => return Vec::new(),
     };
     [true, false].into_iter().filter_map(|padded| pattern(cell.trim(), fields, padded)).collect()
 }
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn patterns_write_dates_as_the_column_has_them() {
-        use DateFormat::{DayFirst, EpochSeconds, MonthFirst, TimeOfDay, YearFirst};
+        use DateFormat::{DayFirst, EpochSeconds, HoursMinutes, MonthFirst, TimeOfDay, YearFirst};
         for (format, cells, pattern) in [
             (YearFirst, &["2024-03-05", "2023-12-24"][..], "%Y-%m-%d"),
             (YearFirst, &["20240305"], "%Y%m%d"),
@@ -188,6 +193,9 @@ mod tests {
             (MonthFirst, &["3/5/2024 7:10 AM", "12/24/2024 12:05 PM"], "%n/%e/%Y %l:%M %p"),
             (TimeOfDay, &["7:10 pm", "12:00 am"], "%l:%M %P"),
             (TimeOfDay, &["07:10:30"], "%H:%M:%S"),
+            (HoursMinutes, &["517", "2359", "5"], "%h"),
+            (HoursMinutes, &["517.0"], "%h.0"),
+            (HoursMinutes, &["0517", "2359"], "%H%M"),
             (EpochSeconds, &["1709622600"], "%s"),
         ] {
             assert_eq!(find(cells, format), pattern, "{cells:?}");

@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::date_pattern::{self, DAY};
 use super::manner::{Holds, Manner, Style};
-use crate::columns::{Aspect, DateFormat, DatePart, Encoded, Encoder, Feature, Kind, Moment, parse_number};
+use crate::columns::{Aspect, DatePart, Encoded, Encoder, Feature, Kind, Moment, parse_number};
 use crate::math::{stream, uniform_share};
 use crate::table::{Column, TextCells, Values};
 
@@ -148,7 +148,7 @@ impl Pages<'_> {
         // A sum of seconds may be a tiny bit less than the second it stands for.
         let rounded = |seconds: f64| if beside.is_some() { (seconds / step).round() * step } else { whole(seconds) };
         let is_date =
-            !matches!(&self.encoder.schema().columns[at].kind, Kind::Date { format: DateFormat::TimeOfDay, .. });
+            !matches!(&self.encoder.schema().columns[at].kind, Kind::Date { format, .. } if format.is_time_of_day());
         let free = beside.is_none() && scored.is_none();
         let mut local = rounded(base);
         if is_date {

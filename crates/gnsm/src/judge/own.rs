@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::Batch;
 use super::batch::{PValues, Rows};
-use crate::columns::{Aside, Encoded, Encoder, marked};
+use crate::columns::{Aside, Encoded, Encoder, marked, marked_for};
 use crate::decision::Calibration;
 use crate::detectors::{Detector, score_distinct};
 use crate::error::{Error, Result};
@@ -133,14 +133,13 @@ impl ModelBuilder<'_> {
             let nothing = Aside::nothing(&model.encoder);
             Ok((model, encoded, scores, halves, calibration, nothing))
         })
-        .map(|(model, encoded, scores, halves, calibration, nothing)| Fit {
-            model,
-            table,
-            encoded,
-            scores,
-            halves,
-            calibration,
-            nothing,
+        .map(|(model, encoded, scores, halves, calibration, nothing)| {
+            let as_read = match marked_for(&table, model.schema()) {
+                Cow::Owned(marked) => Some(marked),
+                Cow::Borrowed(_) => None,
+            };
+            let table = as_read.map_or(table, Cow::Owned);
+            Fit { model, table, encoded, scores, halves, calibration, nothing }
         })
     }
 

@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(categories.as_slice(), ["a"]);
         // The table was read with other texts, and is scored with the model's.
         let mut again = table.clone();
-        again.mark_missing(&["b".to_owned()].as_slice().into());
+        again.mark_missing(&std::sync::Arc::new(crate::table::MissingTexts::new(vec!["b".to_owned()])));
         assert_eq!(model.score(&table)?, model.score(&again)?);
         assert_eq!(model.explain(&table, &[3, 7], 2)?, model.explain(&again, &[3, 7], 2)?);
         let folder = tempfile::tempdir().map_err(|error| Error::io("folder", error))?;

@@ -9,7 +9,7 @@ mod intake;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, Survey, marked, plural};
+use crate::columns::{ColumnChoices, ColumnReport, Encoded, Encoder, Schema, Survey, marked_for, plural};
 use crate::decision::{Calibration, TailOfScores};
 use crate::drift::{Basis, DriftCounter, DriftCounts, Reference};
 use crate::error::{Error, Result};
@@ -81,6 +81,7 @@ impl Model {
         method.validate()?;
         let (rows, labelled_anomalies) = learnable_rows(table, options)?;
         let encoder = Encoder::new(Schema::learn_surveyed(table, &rows, &options.choices, survey)?);
+        let table = &*marked_for(table, encoder.schema());
         let encoded = encoder.encode_whole(table)?;
         let reference = Reference::learn(&encoder, table, &rows, &encoded);
         let manner = Some(Manner::learn(&encoder, table, &rows)?);
@@ -195,7 +196,7 @@ impl Model {
 
     /// The table with the model's texts for missing values.
     pub(crate) fn marked<'a>(&self, table: &'a Table) -> Cow<'a, Table> {
-        marked(table, Some(&self.schema().missing))
+        marked_for(table, self.schema())
     }
 
     /// Starts to compare the rows of a file with those that were learned from.

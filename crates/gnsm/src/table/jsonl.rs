@@ -1,4 +1,4 @@
-//! Reads JSON lines: one object per line.
+//! Reads JSON lines: one object per line; or an array of objects, which [`array`] takes apart into lines.
 //!
 //! Strings and booleans are categories (`true`, `false`), numbers are numbers. `null`, absent keys and strings that
 //! mean "no value" ([`super::MISSING_TEXTS`]) are missing. A column that holds both numbers and texts becomes text. A
@@ -7,6 +7,8 @@
 //!
 //! A column has the type of the cells at hand, so two batches of one file may disagree about it. They must not disagree
 //! about what a cell means. That is why "NA" is missing here, among strings as well as among numbers.
+
+mod array;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,39 +22,57 @@ use crate::error::{Error, Place, Result};
 use crate::table::categories::CategoryCells;
 use crate::table::input::lines::Lines;
 use crate::table::input::source::Source;
-use crate::table::missing::is_listed;
-use crate::table::{Column, ReadOptions, ReadRows, Table, Values, is_missing};
+use crate::table::{Column, LeftOut, MissingTexts, ReadOptions, ReadRows, Table, Values, is_missing};
 
-/// With more different keys than this, a value must have been used as a key.
+/// Bytes in which an array begins, behind blanks.
+const LOOKED_AT: usize = 1 << 10;
+/// More different keys than this are no columns: some value is used as a key.
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// The JSON lines reader.
 pub(super) struct JsonlReader {
     lines: Lines<BufReader<Source>>,
+    /// Whether lines that are no objects are left out.
+    skips: bool,
+    left_out: LeftOut,
     /// The strings that mean "no value", if the user said which.
-    missing: Option<Vec<String>>,
+    missing: Option<MissingTexts>,
 }
 
 impl JsonlReader {
-    pub(super) fn open(source: Source, options: &ReadOptions) -> Self {
+    pub(super) fn open(mut source: Source, options: &ReadOptions) -> Result<Self> {
+        let is_array = source.peek(LOOKED_AT)?.trim_ascii_start().starts_with(b"[");
+        if is_array {
+            source = source.through(|source| Ok(Box::new(array::Objects::new(source))))?;
+        }
         let lines = Lines::new(&source.name.clone(), BufReader::with_capacity(1 << 16, source));
-        Self { lines, missing: options.missing.clone() }
+        let (skips, left_out) = (options.skip_bad_lines, LeftOut::default());
+        Ok(Self { lines, skips, left_out, missing: options.missing.clone().map(MissingTexts::new) })
     }
 }
 
 impl ReadRows for JsonlReader {
     fn next_rows(&mut self, max_rows: usize) -> Result<Option<Table>> {
-        let missing = self.missing.as_deref();
-        let is_missing = |text: &str| missing.map_or_else(|| is_missing(text), |texts| is_listed(texts, text));
+        let missing = self.missing.as_ref();
+        let is_missing = |text: &str| missing.map_or_else(|| is_missing(text), |missing| missing.has(text));
         let mut columns = Columns::default();
         let mut lines = Vec::new();
         while lines.len() < max_rows && self.lines.advance()? {
-            let text = self.lines.text()?;
-            if text.trim_ascii().is_empty() {
-                continue;
-            }
             let place = || self.lines.place();
-            let Object(members) = serde_json::from_str(text).map_err(|error| json_error(place(), text, &error))?;
+            let object = self.lines.text().and_then(|text| {
+                let blank = text.trim_ascii().is_empty();
+                let object = || serde_json::from_str(text).map_err(|error| json_error(place(), text, &error));
+                if blank { Ok(None) } else { object().map(Some) }
+            });
+            let Object(members) = match object {
+                Ok(None) => continue,
+                Ok(Some(object)) => object,
+                Err(error) if self.skips => {
+                    self.left_out.add(error)?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             for (key, value) in members {
                 columns.push(&key, lines.len(), value.get(), &place, &is_missing)?;
             }
@@ -72,7 +92,11 @@ impl ReadRows for JsonlReader {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.lines.notes()
+        self.lines.notes().into_iter().chain(self.left_out.note()).collect()
+    }
+
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn no_rows(&self) -> Table {

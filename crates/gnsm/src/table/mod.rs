@@ -31,7 +31,9 @@
 mod input;
 mod csv;
 mod jsonl;
+mod left_out;
 mod missing;
+mod names;
 mod arff;
 mod arrow;
 mod parquet;
@@ -45,8 +47,9 @@ mod select;
 pub use arrow::columns::RecordBatches;
 pub use csv::dialect::Dialect;
 pub use input::open::{Format, ReadOptions, TableReader, read_table, read_table_with};
+pub use left_out::{LeftOut, LeftOutLine};
 pub use missing::{MISSING_TEXTS, is_missing};
-pub(crate) use missing::{default_missing, is_default_missing};
+pub(crate) use missing::{MissingTexts, NONE, default_missing, is_default_missing};
 pub(crate) use select::joined;
 pub use time::{TimeKind, civil_of_days, days_of};
 pub use zone::look_for_zones_in;
@@ -79,6 +82,11 @@ trait ReadRows: Send {
     /// What the user should know about the rows so far.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The lines that were left out so far, where that was asked for.
+    fn left_out(&self) -> LeftOut {
+        LeftOut::default()
     }
 }
 
@@ -150,7 +158,7 @@ pub struct TextCells {
     bytes: String,
     ends: Vec<usize>,
     /// The texts that mean "no value", where they are not [`MISSING_TEXTS`].
-    missing: Option<Arc<[String]>>,
+    missing: Option<Arc<MissingTexts>>,
 }
 
 impl TextCells {
@@ -165,6 +173,16 @@ impl TextCells {
         let before = self.bytes.len();
         self.bytes.push_str(&other.bytes);
         self.ends.extend(other.ends.iter().map(|end| before + end));
+    }
+
+    /// The texts that mean "no value", where they are not [`MISSING_TEXTS`].
+    pub(crate) fn missing(&self) -> Option<&MissingTexts> {
+        self.missing.as_deref()
+    }
+
+    /// Takes these texts for "no value", and no others.
+    pub(crate) fn set_missing(&mut self, missing: Arc<MissingTexts>) {
+        self.missing = Some(missing);
     }
 
     /// The number of cells.

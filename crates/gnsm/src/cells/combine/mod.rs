@@ -19,9 +19,9 @@
 //! Each figure becomes nats among held-out rows (`calibrate`). Where a share c of the columns are categories, n rows
 //! were learned from, and v = c²/2·5000/(5000 + n), the score is
 //!
-//! ((1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values + core)/2 + 4·max(0, largest − ln 50),
+//! ⅔·((1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values) + ⅓·core + 4·max(0, largest − ln 100),
 //!
-//! without the half and the core where a table is too small to have one.
+//! without the thirds where a table is too small to have a core.
 //!
 //! All of these numbers stand in the [`Recipe`]. Nothing here knows rows, columns or tails, so the same formulas can be
 //! written out once more, slowly, as a test (`cells/tests/twin.rs`).

@@ -321,3 +321,98 @@ fn a_title_above_the_header_is_told() {
     let error = learn(&keys).expect_err("one column of keys").to_string();
     assert!(error.contains("keep at least one with --categorical"), "{error}");
 }
+
+/// Pseudo-random, but the same each time.
+fn drawn(row: usize, n: usize) -> usize {
+    (row * 7919 + row * row * 31) % 10_007 % n
+}
+
+fn cells(n: usize, cell: impl Fn(usize) -> String) -> Vec<String> {
+    (0..n).map(cell).collect()
+}
+
+#[test]
+fn hours_and_minutes_in_one_number_are_times() {
+    let time = |row: usize| 100 * drawn(row, 24) + drawn(row + 1, 60);
+    for of in [|time: usize| time.to_string(), |time| format!("{time}.0"), |time| format!("{time:04}")] {
+        let (kind, reason) = kind_of(&cells(300, |row| of(time(row))));
+        assert!(matches!(kind, Kind::Date { format: DateFormat::HoursMinutes, .. }), "{reason}");
+    }
+    for amount in [|row| drawn(row, 2300), |row| 50 * drawn(row, 40), |row| drawn(row, 60), |row| 100 * drawn(row, 24)]
+    {
+        let (kind, reason) = kind_of(&cells(300, |row| amount(row).to_string()));
+        assert!(!matches!(kind, Kind::Date { .. }), "{reason}");
+    }
+    // A few times are enough under a name of times.
+    let few = cells(30, |row| (100 * (row % 4) + 7 * (row % 5) + 10).to_string());
+    assert!(
+        matches!(named("dep_time", &few).0, Kind::Date { .. }) && !matches!(named("size", &few).0, Kind::Date { .. })
+    );
+}
+
+#[test]
+fn modes_of_files_are_codes() {
+    let modes = cells(200, |row| ["644", "755", "444", "2755", "600"][drawn(row, 5)].to_owned());
+    assert!(kind_of(&modes).1.starts_with("modes of files"), "{:?}", kind_of(&modes));
+    let prices = cells(200, |row| ["400", "500", "600", "2700"][drawn(row, 4)].to_owned());
+    assert!(!kind_of(&prices).1.starts_with("modes of files"));
+}
+
+#[test]
+fn whole_numbers_that_were_made_reals_are_whole() {
+    let scale = cells(300, |row| if row % 9 == 0 { String::new() } else { format!("{}.0", 1 + drawn(row, 6)) });
+    assert!(matches!(kind_of(&scale).0, Kind::Categorical { .. }), "{:?}", kind_of(&scale));
+    let dose = cells(300, |row| format!("{}.0", 1 + drawn(row, 6)));
+    assert!(matches!(kind_of(&dose).0, Kind::Numeric { .. }), "nothing is missing, so the decimals are meant");
+    let half = cells(300, |row| if row % 9 == 0 { String::new() } else { format!("{}.5", 1 + drawn(row, 6)) });
+    assert!(matches!(kind_of(&half).0, Kind::Numeric { .. }));
+}
+
+#[test]
+fn few_whole_numbers_that_hardly_repeat_are_amounts() {
+    let wounds = cells(24, |row| if row < 6 { "0".to_owned() } else { (row * row).to_string() });
+    assert!(matches!(kind_of(&wounds).0, Kind::Numeric { .. }), "{:?}", kind_of(&wounds));
+}
+
+#[test]
+fn years_that_follow_each_other_are_no_row_numbers() {
+    let years = cells(60, |row| (1956 + row).to_string());
+    assert!(matches!(kind_of(&years).0, Kind::Numeric { .. }), "{:?}", kind_of(&years));
+    assert!(matches!(named("id", &years).0, Kind::Identifier { .. }));
+    assert!(matches!(kind_of(&cells(60, |row| (1 + row).to_string())).0, Kind::Identifier { .. }));
+}
+
+#[test]
+fn digits_of_one_length_that_all_differ_are_codes() {
+    let phones = cells(300, |row| format!("{}", 5_550_000_017_u64 + 7_919_331 * row as u64));
+    assert!(matches!(kind_of(&phones).0, Kind::Identifier { .. }), "{:?}", kind_of(&phones));
+    let volumes = cells(300, |row| format!("{}", 931_000_000 + 1_230_000 * drawn(row, 900)));
+    assert!(matches!(kind_of(&volumes).0, Kind::Numeric { .. }), "{:?}", kind_of(&volumes));
+}
+
+#[test]
+fn lists_of_codes_are_no_numbers() {
+    let list =
+        |row: usize| (0..=drawn(row, 4)).map(|at| drawn(row + at, 900).to_string()).collect::<Vec<_>>().join(",");
+    let (kind, reason) = kind_of(&cells(300, list));
+    assert!(matches!(kind, Kind::Text { .. }) && reason.starts_with("lists of codes"), "{reason}");
+    let thousands = cells(300, |row| format!("{},{:03}", 1 + drawn(row, 90), drawn(row + 1, 1000)));
+    assert!(matches!(kind_of(&thousands).0, Kind::Numeric { .. }));
+    let bracketed = cells(300, |row| format!("[{}]", ["12", "12, 8", "3, 12, 8", "7"][drawn(row, 4)]));
+    assert!(matches!(kind_of(&bracketed).0, Kind::Categorical { .. }));
+}
+
+#[test]
+fn one_text_among_numbers_stands_for_none() {
+    let numbers = cells(100, |row| if row % 3 == 0 { ".".into() } else { (row * 7).to_string() });
+    assert!(matches!(kind_of(&numbers).0, Kind::Numeric { .. }), "{:?}", kind_of(&numbers));
+    let words = cells(100, |row| if row % 3 == 0 { format!("w{}", row % 2) } else { (row * 7).to_string() });
+    assert!(!matches!(kind_of(&words).0, Kind::Numeric { .. }));
+}
+
+#[test]
+fn seconds_with_decimals_are_moments_by_their_name() {
+    let moments = cells(200, |row| format!("17{:08}.25", 50_775_809 + 17 * row % 90));
+    assert!(matches!(named("mtime", &moments).0, Kind::Date { format: DateFormat::EpochSeconds, .. }));
+    assert!(matches!(named("revenue", &moments).0, Kind::Numeric { .. }));
+}

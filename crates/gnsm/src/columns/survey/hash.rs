@@ -66,7 +66,10 @@ pub(super) fn of_cells(values: &Values, rows: &[usize], untyped: bool) -> Vec<u6
     let of_name = |text: &str| if untyped { value_of(text, true).hash() } else { of_text(text) };
     match values {
         Values::Text(cells) => {
-            let of_cell = |&row: &usize| if cells.is_missing(row) { NOTHING } else { of_name(cells.get(row)) };
+            // Whether `None` is a category is decided when all rows are known.
+            let of_cell = |&row: &usize| {
+                if cells.is_missing(row) && !cells.may_be_category(row) { NOTHING } else { of_name(cells.get(row)) }
+            };
             rows.iter().map(of_cell).collect()
         }
         Values::Category { codes, names } => {

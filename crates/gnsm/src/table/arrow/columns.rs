@@ -198,9 +198,9 @@ impl Cells {
 
 fn push_categories(cells: &mut CategoryCells, array: &dyn Array) -> Result<()> {
     match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().try_for_each(|text| cells.push(text)),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().try_for_each(|text| cells.push(text)),
-        DataType::Utf8View => array.as_string_view().iter().try_for_each(|text| cells.push(text)),
+        DataType::Utf8 => array.as_string::<i32>().iter().try_for_each(|text| cells.push(said(text))),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().try_for_each(|text| cells.push(said(text))),
+        DataType::Utf8View => array.as_string_view().iter().try_for_each(|text| cells.push(said(text))),
         DataType::Boolean => {
             let text = |value| if value { "true" } else { "false" };
             array.as_boolean().iter().try_for_each(|value| cells.push(value.map(text)))
@@ -214,7 +214,7 @@ fn push_categories(cells: &mut CategoryCells, array: &dyn Array) -> Result<()> {
                 if let Some(code) = code_of[key] {
                     return Ok(code);
                 }
-                let name = text(dictionary.values().as_ref(), key);
+                let name = said(text(dictionary.values().as_ref(), key));
                 let code = name.map_or(Ok(MISSING), |name| categories.code(name))?;
                 code_of[key] = Some(code);
                 Ok(code)
@@ -231,6 +231,11 @@ fn push_categories(cells: &mut CategoryCells, array: &dyn Array) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// A text that says something: an empty one is missing, as in every other format.
+fn said(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.trim_ascii().is_empty())
 }
 
 /// A text of an array of strings; `None` is missing.

@@ -14,25 +14,24 @@
 //! compare with it.
 
 pub(in crate::table) mod dialect;
+mod plain;
 
-use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
-use std::ops::Range;
 
 use rayon::prelude::*;
 
 use self::dialect::{Dialect, SAMPLE};
+use self::plain::{PIECE, pieces, plain_rows};
 use crate::error::{Error, Place, Result, stop_point};
-use crate::table::input::encoding::{Foreign, as_windows_1252};
-use crate::table::input::lines::{Lines, MAX_LINE, n_lines, without_ending};
+use crate::table::input::encoding::Foreign;
+use crate::table::input::lines::{Lines, MAX_LINE, without_ending};
 use crate::table::input::open::ending;
 use crate::table::input::source::Source;
-use crate::table::{Column, ReadOptions, ReadRows, Table, TextCells, Values};
+use crate::table::names::numbered;
+use crate::table::{Column, LeftOut, ReadOptions, ReadRows, Table, TextCells, Values};
 
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
-/// Bytes of a block that one thread splits at a time.
-const PIECE: usize = 1 << 17;
 
 /// One record: its cells, unquoted.
 #[derive(Default)]
@@ -53,6 +52,8 @@ pub(in crate::table) struct Records<R> {
     names: Vec<String>,
     /// Room for what is split in parallel, used again by each block.
     pieces: Vec<Piece>,
+    /// Whether the last error was one of a line, behind which the next one can be read.
+    is_line_bad: bool,
     /// Whether the last rows were plain up to the end of their block, so that splitting the next one in parallel is worth it.
     is_plain: bool,
 }
@@ -70,12 +71,13 @@ struct Piece {
 impl<R: BufRead> Records<R> {
     pub(in crate::table) fn new(file: &str, input: R, delimiter: u8, comment: Option<u8>) -> Self {
         let lines = Lines::new(file, input);
-        Self { lines, delimiter, comment, names: Vec::new(), pieces: Vec::new(), is_plain: true }
+        Self { lines, delimiter, comment, names: Vec::new(), pieces: Vec::new(), is_line_bad: false, is_plain: true }
     }
 
     /// Reads the next record into `record`; `false` at the end.
     pub(in crate::table) fn read(&mut self, record: &mut Record) -> Result<bool> {
         record.cells.clear();
+        self.is_line_bad = false;
         loop {
             if !self.lines.advance()? {
                 return Ok(false);
@@ -87,15 +89,22 @@ impl<R: BufRead> Records<R> {
             }
             // A blank line, or one whose first byte is no text, which is reported here.
             if line.is_empty() {
+                self.is_line_bad = true;
                 self.text(0)?;
+                self.is_line_bad = false;
             }
         }
         record.line = self.lines.number();
         let mut quote_opened = None;
         let mut text = String::new();
         loop {
-            if self.split_line(record, &mut text, &mut quote_opened)? {
-                return Ok(true);
+            match self.split_line(record, &mut text, &mut quote_opened) {
+                Ok(false) => {}
+                Ok(true) => return Ok(true),
+                Err(error) => {
+                    self.is_line_bad = true;
+                    return Err(error);
+                }
             }
             let too_long = text.len() + record.cells.bytes.len() > MAX_LINE;
             if too_long || !self.lines.advance()? {
@@ -256,84 +265,6 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// A block cut at line ends into its first piece and the others; one piece where it is small or may hold more than `most` rows.
-fn pieces(block: &[u8], most: usize) -> (&[u8], Vec<&[u8]>) {
-    if block.len() < 2 * PIECE || rayon::current_num_threads() == 1 || n_lines(block) > most {
-        return (block, Vec::new());
-    }
-    let line_end = |from: usize| block[from..].iter().position(|&b| b == b'\n').map(|length| from + length + 1);
-    let mut cuts: Vec<usize> = (PIECE..block.len() - PIECE / 2).step_by(PIECE).filter_map(line_end).collect();
-    cuts.dedup();
-    let ends = cuts.iter().skip(1).copied().chain([block.len()]);
-    let rest = cuts.iter().zip(ends).map(|(start, end)| &block[*start..end]).collect();
-    (&block[..cuts.first().copied().unwrap_or(block.len())], rest)
-}
-
-/// Takes up to `most` rows into `columns` for as long as their lines are plain; how many they are, and their length in
-/// bytes. Those that are not UTF-8 are noted in `foreign`. `marks` are the delimiter and the sign of a comment.
-fn plain_rows(
-    block: &[u8],
-    marks: (u8, Option<u8>),
-    columns: &mut [TextCells],
-    most: usize,
-    foreign: &mut Foreign,
-) -> (usize, usize) {
-    let (mut n_rows, mut n_bytes) = (0, 0);
-    let mut cells = Vec::with_capacity(columns.len());
-    while n_rows < most
-        && let Some(length) = plain_line(&block[n_bytes..], marks, &mut cells)
-        && cells.len() == columns.len()
-    {
-        let bytes = &block[n_bytes..n_bytes + length];
-        if let Ok(line) = std::str::from_utf8(bytes) {
-            for (column, cell) in columns.iter_mut().zip(&cells) {
-                column.push(&line[cell.clone()]);
-            }
-        } else if as_windows_1252(bytes).is_some() {
-            for (column, cell) in columns.iter_mut().zip(&cells) {
-                column.push(&as_windows_1252(&bytes[cell.clone()]).unwrap_or_default());
-            }
-            foreign.add(n_rows as u64 + 1);
-        } else {
-            break;
-        }
-        n_rows += 1;
-        n_bytes += length;
-    }
-    (n_rows, n_bytes)
-}
-
-/// Finds the cells of a plain line, and its length with its ending; `None` if the line is blank, a comment, cut or not
-/// plain.
-fn plain_line(bytes: &[u8], (delimiter, comment): (u8, Option<u8>), cells: &mut Vec<Range<usize>>) -> Option<usize> {
-    cells.clear();
-    let first = bytes.first()?;
-    if matches!(first, b'\n' | b'\r') || Some(*first) == comment {
-        return None;
-    }
-    let mut at = 0;
-    loop {
-        let is_quoted = bytes.get(at) == Some(&b'"');
-        let start = at + usize::from(is_quoted);
-        let ends = |&b: &u8| matches!(b, b'"' | b'\n' | b'\r' | 0) || (b == delimiter && !is_quoted);
-        let end = start + bytes.get(start..)?.iter().position(ends)?;
-        cells.push(start..end);
-        at = end;
-        if is_quoted {
-            if bytes[at] != b'"' {
-                return None;
-            }
-            at += 1;
-        }
-        match bytes.get(at)? {
-            b'\n' => return Some(at + 1),
-            b'\r' if bytes.get(at + 1) == Some(&b'\n') => return Some(at + 2),
-            &b if b == delimiter => at += 1,
-            _ => return None,
-        }
-    }
-}
-
 /// The CSV reader.
 pub(in crate::table) struct CsvReader {
     records: Records<BufReader<Source>>,
@@ -343,6 +274,11 @@ pub(in crate::table) struct CsvReader {
     pending: bool,
     /// Columns of batches that came back.
     spare: Vec<TextCells>,
+    /// Whether lines that are no rows are left out.
+    skips: bool,
+    left_out: LeftOut,
+    /// What was noticed about the header.
+    note: Option<String>,
 }
 
 impl CsvReader {
@@ -374,11 +310,24 @@ impl CsvReader {
         if !records.read(&mut record)? {
             return Err(empty(file));
         }
-        records.names = column_names(&file, &record, dialect.header)?;
-        Ok(Self { records, dialect, record, pending: !dialect.header, spare: Vec::new() })
+        let (names, note) = numbered(&file, column_names(&record, dialect.header));
+        records.names = names;
+        let (spare, left_out, skips) = (Vec::new(), LeftOut::default(), options.skip_bad_lines);
+        Ok(Self { records, dialect, record, pending: !dialect.header, spare, skips, left_out, note })
     }
 
+    /// Goes to the next row; lines that are none are an error, or are left out.
     fn next_record(&mut self) -> Result<bool> {
+        loop {
+            self.records.is_line_bad = false;
+            match self.next_line() {
+                Err(error) if self.skips && self.records.is_line_bad => self.left_out.add(error)?,
+                result => return result,
+            }
+        }
+    }
+
+    fn next_line(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.pending) {
             return Ok(true);
         }
@@ -387,6 +336,7 @@ impl CsvReader {
         }
         let (expected, found) = (self.records.names.len(), self.record.cells.len());
         if expected != found {
+            self.records.is_line_bad = true;
             let mut place = self.records.place(self.record.line, found.min(expected));
             // A row that is too long has its error after the last column, so no column is named.
             place.column = place.column.filter(|_| found < expected);
@@ -441,7 +391,12 @@ impl ReadRows for CsvReader {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.records.lines.notes()
+        let left_out = self.left_out.note();
+        self.note.clone().into_iter().chain(self.records.lines.notes()).chain(left_out).collect()
+    }
+
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 }
 
@@ -460,23 +415,12 @@ impl CsvReader {
 }
 
 /// The names in the first record, or `column_1`… where there is no header or a name is empty.
-fn column_names(file: &str, first: &Record, header: bool) -> Result<Vec<String>> {
-    let mut seen = HashSet::new();
-    let mut names = Vec::with_capacity(first.cells.len());
-    for (i, cell) in first.cells.iter().enumerate() {
+fn column_names(first: &Record, header: bool) -> Vec<String> {
+    let name = |(i, cell): (usize, &str)| {
         let cell = cell.trim();
-        let name = if header && !cell.is_empty() { cell.to_owned() } else { format!("column_{}", i + 1) };
-        if !seen.insert(name.clone()) {
-            let place = Place { file: file.to_owned(), line: Some(first.line), column: Some(name) };
-            return Err(Error::data(
-                place,
-                "two columns have this name",
-                "rename one of them, or say that there is no header if the first line is a row",
-            ));
-        }
-        names.push(name);
-    }
-    Ok(names)
+        if header && !cell.is_empty() { cell.to_owned() } else { format!("column_{}", i + 1) }
+    };
+    first.cells.iter().enumerate().map(name).collect()
 }
 
 /// The beginning of a text, for messages.

@@ -126,7 +126,6 @@ fn errors_say_where_and_what_to_do() {
     assert!(error(b"a\n\x81\n").contains(&format!("line 2, column `a`: byte 1 {neither}")));
     assert!(error(b"a,b\n# x\n1,2\n").ends_with("if lines that begin with `#` are comments, say so"));
     assert!(error(b"a,b\n1,2\0\n").starts_with("input, line 2: holds a NUL byte"));
-    assert!(error(b"a,b,a\nx,y,z\n").starts_with("input, line 1, column `a`: two columns have this name; rename one"));
     assert!(error(b"a,b\n\"x\" y,z\n").starts_with("input, line 2, column `a`: text after a closing quote: ` y`"));
     assert!(
         error(b"a,b\n1,\"x\n2,\"y\"\n")
@@ -241,4 +240,41 @@ proptest! {
         let _ = read(&bytes, &ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() });
         let _ = read(&bytes, &ReadOptions::default());
     }
+}
+
+#[test]
+fn lines_that_are_no_rows_are_left_out_if_asked() {
+    let options = ReadOptions { skip_bad_lines: true, ..ReadOptions::default() };
+    let content = b"a,b\n1,2\n3\n4,5\n6,7,8\n\"x\" y,9\n10,caf\x9d\n11,12\n";
+    for size in [1, 2, 100] {
+        let mut reader =
+            TableReader::from_reader("input", Box::new(std::io::Cursor::new(content.to_vec())), &options).unwrap();
+        let mut rows = Vec::new();
+        while let Some(batch) = reader.next_batch(size).unwrap() {
+            rows.extend(texts(&batch, "b"));
+        }
+        assert_eq!(rows, ["2", "5", "12"]);
+        let left_out = reader.left_out();
+        assert_eq!(left_out.count, 4);
+        assert_eq!(left_out.lines.iter().map(|line| line.line).collect::<Vec<_>>(), [3, 5, 6, 7]);
+        assert_eq!(left_out.lines[1].problem, "expected 2 fields, found 3");
+        let note = reader.notes().pop().unwrap();
+        assert!(
+            note.starts_with("input: 4 lines were left out: line 3 (expected 2 fields, found 1), line 5 ("),
+            "{note}"
+        );
+    }
+    // What has no end is an error all the same: everything behind it would be lost.
+    let open = TableReader::from_reader("input", Box::new(&b"a,b\n1,\"2\n3,4\n"[..]), &options).unwrap().next_batch(9);
+    assert!(open.unwrap_err().to_string().contains("the quote opened here is not closed"));
+}
+
+#[test]
+fn names_that_occur_twice_are_numbered() {
+    let mut reader =
+        TableReader::from_reader("input", Box::new(&b"a,b,a\nx,y,z\n"[..]), &ReadOptions::default()).unwrap();
+    assert_eq!(reader.columns(), ["a", "b", "a_2"]);
+    let table = reader.next_batch(9).unwrap().unwrap();
+    assert_eq!(texts(&table, "a_2"), ["z"]);
+    assert_eq!(reader.notes(), ["input: columns have the same name; of those, a later `a` is `a_2`"]);
 }

@@ -21,14 +21,14 @@ use crate::table::input::source::Source;
 use crate::table::input::{compression, encoding, several};
 use crate::table::jsonl::JsonlReader;
 use crate::table::parquet::open_parquet;
-use crate::table::{ReadRows, Table, is_default_missing, spreadsheet};
+use crate::table::{LeftOut, MissingTexts, ReadRows, Table, is_default_missing, spreadsheet};
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Comma-separated values, also with semicolons, tabs or bars, quoted by RFC 4180. All cells are text.
     Csv,
-    /// One JSON object a line. Strings and booleans are categories, numbers numbers; a column with both is text, a
+    /// One JSON object a line, or an array of objects. Strings and booleans are categories, numbers numbers; a column with both is text, a
     /// column with a nested value unsupported. The strings that mean "no value" in CSV mean it here too.
     Jsonl,
     /// Apache Parquet. Strings, dictionaries of strings and booleans are categories; integers, floats and decimals
@@ -113,6 +113,9 @@ pub struct ReadOptions {
     /// The name of the encoding of a text format, such as `windows-1252` or `shift_jis`. Otherwise UTF-16 is recognised,
     /// lines that are not UTF-8 are read as Windows-1252, and [`TableReader::notes`] tells of it.
     pub encoding: Option<String>,
+    /// Whether lines of a CSV or JSON lines file that are no rows are left out, and told by [`TableReader::notes`] and
+    /// [`TableReader::left_out`]. Otherwise the first is an error.
+    pub skip_bad_lines: bool,
     /// The sheet of a spreadsheet. The first otherwise.
     pub sheet: Option<String>,
     /// The texts that mean "no value", instead of the usual ones such as `NA`; the empty text always does. A model keeps
@@ -131,7 +134,7 @@ pub struct TableReader {
     /// What was noticed when it was opened.
     notes: Vec<String>,
     /// The texts that mean "no value", where they are not the usual ones.
-    missing: Option<Arc<[String]>>,
+    missing: Option<Arc<MissingTexts>>,
 }
 
 impl fmt::Debug for TableReader {
@@ -162,7 +165,8 @@ impl TableReader {
     }
 
     fn of(rows: Box<dyn ReadRows>, format: Format, notes: Vec<String>, options: &ReadOptions) -> Self {
-        let missing = options.missing.as_deref().filter(|texts| !is_default_missing(texts)).map(Into::into);
+        let missing = options.missing.as_ref().filter(|texts| !is_default_missing(texts));
+        let missing = missing.map(|texts| Arc::new(MissingTexts::new(texts.clone())));
         Self { rows, format, finished: false, notes, missing }
     }
 
@@ -205,7 +209,7 @@ impl TableReader {
         }
         let rows: Box<dyn ReadRows> = match format {
             Format::Csv => Box::new(CsvReader::open(source, options)?),
-            Format::Jsonl => Box::new(JsonlReader::open(source, options)),
+            Format::Jsonl => Box::new(JsonlReader::open(source, options)?),
             Format::Arff => Box::new(ArffReader::open(source)?),
             Format::Parquet => Box::new(open_parquet(source)?),
             Format::Arrow => Box::new(open_arrow(source)?),
@@ -245,6 +249,11 @@ impl TableReader {
     /// Sentences about the rows so far that the user should know: which lines were not UTF-8, which sheet was read.
     pub fn notes(&self) -> Vec<String> {
         self.notes.iter().cloned().chain(self.rows.notes()).collect()
+    }
+
+    /// The lines that were left out so far, with [`ReadOptions::skip_bad_lines`].
+    pub fn left_out(&self) -> LeftOut {
+        self.rows.left_out()
     }
 
     /// The files so far, and how many rows each has given; empty if there is only one file.
@@ -314,7 +323,7 @@ fn find_format(source: &mut Source) -> Result<Format> {
         && matches!(by_ending, None | Some(Format::Jsonl))
         && first[1..].trim_ascii_start().first().is_none_or(|&b| b == b'{')
     {
-        return Err(Error::data(place, "is one JSON array", "write one object a line, for example with `jq -c '.[]'`"));
+        return Ok(Format::Jsonl);
     }
     Ok(by_ending.unwrap_or(Format::Csv))
 }
@@ -383,6 +392,8 @@ mod tests {
         assert_eq!(found("a.csv", b"{\"a\": 1}\n").unwrap(), Format::Jsonl);
         assert_eq!(found("-", b"\xef\xbb\xbf{ \"a\": \n").unwrap(), Format::Jsonl);
         assert_eq!(found("a.csv", b"{\"a\": 1},x\n").unwrap(), Format::Csv);
+        assert_eq!(found("a", b"[{\"a\": 1}]").unwrap(), Format::Jsonl);
+        assert_eq!(found("a.json", b"[\n  {\n\"a\": 1}]").unwrap(), Format::Jsonl);
         assert_eq!(found("a.txt", b"a,b\n").unwrap(), Format::Csv);
         assert_eq!(found("a", b"a,b\n").unwrap(), Format::Csv);
         assert_eq!(found("a.ndjson.gz", b"oops\n").unwrap(), Format::Jsonl);
@@ -397,7 +408,6 @@ mod tests {
         assert!(problem(b"BZh91AY&SY").contains("bzip2"));
         assert!(problem(b"\xff\xfe\0\0a\0\0\0").contains("UTF-32"));
         assert!(problem(b"FEA1").contains("Feather"));
-        assert!(problem(b"[{\"a\": 1}]").contains("is one JSON array; write one object a line"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Place, Result};
 use crate::table::csv::dialect::Dialect;
 use crate::table::input::open::{Format, ReadOptions, TableReader, ending};
-use crate::table::{ReadRows, Table};
+use crate::table::{LeftOut, ReadRows, Table};
 
 /// How many names an error lists.
 const MAX_NAMED: usize = 5;
@@ -85,6 +85,8 @@ pub(in crate::table) struct Several {
     parts: Vec<(String, u64)>,
     /// What was to be said about the files before this one.
     notes: Vec<String>,
+    /// Lines of files before the present one that were left out.
+    left_out: LeftOut,
 }
 
 impl Several {
@@ -96,13 +98,17 @@ impl Several {
         let (first, format) = (present.no_rows(), present.format());
         let parts = vec![(first.file.clone(), 0)];
         let options = options.clone();
-        Ok((Self { left, options, present, first, order: None, parts, notes: Vec::new() }, format))
+        Ok((
+            Self { left, options, present, first, order: None, parts, notes: Vec::new(), left_out: LeftOut::default() },
+            format,
+        ))
     }
 
     /// Goes to the next file; `false` if there is none.
     fn advance(&mut self) -> Result<bool> {
         let Some(path) = self.left.next() else { return Ok(false) };
         self.notes.append(&mut self.present.notes());
+        self.left_out.append(self.present.left_out());
         self.present = TableReader::open_one(&path, &self.options)?;
         let here = self.present.no_rows();
         self.order = order(&self.first, &here)?;
@@ -183,6 +189,12 @@ impl ReadRows for Several {
 
     fn notes(&self) -> Vec<String> {
         self.notes.iter().cloned().chain(self.present.notes()).collect()
+    }
+
+    fn left_out(&self) -> LeftOut {
+        let mut all = self.left_out.clone();
+        all.append(self.present.left_out());
+        all
     }
 
     fn parts(&self) -> Vec<(String, u64)> {

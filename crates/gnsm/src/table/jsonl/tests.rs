@@ -75,8 +75,9 @@ fn errors_say_where() {
         "input, line 1, column `a`: this key stands twice in the object; keep one of the two"
     );
     assert!(
-        error("[1, 2]\n")
-            .starts_with("input, line 1: invalid JSON at byte 1: invalid type: sequence, expected an object such as"),
+        error("[1, 2]\n").starts_with(
+            "input, line 1: invalid JSON at byte 1: invalid type: integer `1`, expected an object such as"
+        ),
         "{}",
         error("[1, 2]\n")
     );

@@ -17,7 +17,6 @@ mod ods;
 mod xlsx;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::io::{self, Read};
 
 use crate::error::{Error, Place, Result};
@@ -27,6 +26,7 @@ use crate::table::csv::dialect::is_header;
 use crate::table::input::open::{Format, ReadOptions};
 use crate::table::input::source::Source;
 use crate::table::input::zip::{archive, damaged};
+use crate::table::names::numbered;
 use crate::table::{Column, ReadRows, Table, TextCells, TimeKind, Values};
 
 /// Cells of a sheet, with the empty ones between them.
@@ -115,7 +115,7 @@ pub(super) fn open(source: Source, format: Format, options: &ReadOptions) -> Res
         (Some(wanted), _) => wanted,
         (None, Some(first)) => first,
     };
-    let Some(table) = rows.finish()? else {
+    let Some((table, names)) = rows.finish()? else {
         let advice = match sheets.len() {
             1 => "give a file with a table".to_owned(),
             _ => format!("name another of its sheets: {}", listed()),
@@ -124,7 +124,7 @@ pub(super) fn open(source: Source, format: Format, options: &ReadOptions) -> Res
     };
     let several = wanted.is_none() && sheets.len() > 1;
     let note = format!("{name}: read the sheet `{read}`; its sheets are {}", listed());
-    Ok(SheetReader { table, n_given: 0, notes: if several { vec![note] } else { Vec::new() } })
+    Ok(SheetReader { table, n_given: 0, notes: several.then_some(note).into_iter().chain(names).collect() })
 }
 
 /// Refuses a file whose parts are too long, whatever its index says about them.
@@ -212,8 +212,6 @@ struct Rows {
     /// The first rows, until it is known whether there is a header.
     sample: Option<Vec<(u64, Vec<Cell<'static>>)>>,
     names: Vec<String>,
-    /// The line of the names.
-    names_line: u64,
     columns: Vec<Values>,
     lines: Vec<u64>,
     n_text: usize,
@@ -222,16 +220,7 @@ struct Rows {
 impl Rows {
     fn new(file: &str, header: Option<bool>) -> Self {
         let (names, columns, lines) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            file: file.to_owned(),
-            header,
-            sample: Some(Vec::new()),
-            names,
-            names_line: 0,
-            columns,
-            lines,
-            n_text: 0,
-        }
+        Self { file: file.to_owned(), header, sample: Some(Vec::new()), names, columns, lines, n_text: 0 }
     }
 
     /// Takes a row; `line` is its number in the sheet, from 1.
@@ -254,10 +243,9 @@ impl Rows {
         let mut sample = self.sample.take().unwrap_or_default().into_iter().peekable();
         let records: Vec<Record> = sample.clone().map(|(line, cells)| record(line, &cells)).collect();
         if self.header.unwrap_or_else(|| is_header(&records))
-            && let Some((line, cells)) = sample.next()
+            && let Some((_, cells)) = sample.next()
         {
             self.names = cells.iter().map(|cell| cell.text().trim().to_owned()).collect();
-            self.names_line = line;
         }
         sample.try_for_each(|(line, cells)| self.add(line, cells))
     }
@@ -295,32 +283,28 @@ impl Rows {
         Ok(())
     }
 
-    /// The table; `None` if the sheet is empty.
-    fn finish(mut self) -> Result<Option<Table>> {
+    /// The table, and a note on its names; `None` if the sheet is empty.
+    fn finish(mut self) -> Result<Option<(Table, Option<String>)>> {
         if self.sample.is_some() {
             self.decide()?;
         }
         let n_columns = self.names.len().max(self.columns.len());
         self.names.resize(n_columns, String::new());
         self.columns.resize_with(n_columns, || Values::missing(0));
-        let mut seen = HashSet::new();
+        let given = self.names.into_iter().zip(self.columns).enumerate();
+        let used = given.filter(|(_, (name, values))| !name.is_empty() || !values.is_empty());
+        let named = used
+            .map(|(at, (name, values))| (if name.is_empty() { format!("column_{}", at + 1) } else { name }, values));
+        let (names, cells): (Vec<String>, Vec<Values>) = named.unzip();
+        let (names, note) = numbered(&self.file, names);
         let mut columns = Vec::new();
-        for (at, (name, mut values)) in self.names.into_iter().zip(self.columns).enumerate() {
-            if name.is_empty() && values.is_empty() {
-                continue;
-            }
-            let name = if name.is_empty() { format!("column_{}", at + 1) } else { name };
-            if !seen.insert(name.clone()) {
-                let line = Some(self.names_line).filter(|line| *line > 0);
-                let place = Place { file: self.file, line, column: Some(name) };
-                return Err(Error::data(place, "two columns have this name", "rename one of them"));
-            }
+        for (name, mut values) in names.into_iter().zip(cells) {
             pad(&mut values, self.lines.len())?;
             columns.push(Column { name, values: with_kind_of_time(values) });
         }
         let table =
             Table { file: self.file, columns, lines: self.lines, rows_may_omit_columns: false, parts: Vec::new() };
-        Ok((!table.columns.is_empty()).then_some(table))
+        Ok((!table.columns.is_empty()).then_some((table, note)))
     }
 }
 

@@ -139,10 +139,8 @@ fn what_is_wrong_is_told() {
     );
     assert!(problem(&ods("")).starts_with("input: has no sheets"));
     let twice = format!("<row>{0}{0}</row><row><c><v>1</v></c></row>", text_cell("a"));
-    assert_eq!(
-        problem(&xlsx(&[("A", &twice)])),
-        "input, line 1, column `a`: two columns have this name; rename one of them"
-    );
+    let columns = table(&xlsx(&[("A", &twice)])).columns;
+    assert_eq!(columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["a", "a_2"]);
     let backwards = "<row r=\"2\"><c><v>1</v></c></row><row r=\"1\"><c><v>1</v></c></row>";
     assert!(problem(&xlsx(&[("A", backwards)])).contains("cells are out of order"));
     assert!(problem(&xlsx(&[("A", "<row><c><v>1")])).starts_with("input: the zip is damaged or cut short"));

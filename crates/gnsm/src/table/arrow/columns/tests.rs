@@ -213,6 +213,19 @@ fn no_rows_still_have_columns() {
 }
 
 #[test]
+fn empty_texts_are_missing_as_in_every_other_format() {
+    let empty: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::from_iter([Some(""), Some("a"), Some(" ")]));
+    for array in [strings([Some(""), Some("a"), Some(" ")]), empty] {
+        let batch = RecordBatch::try_from_iter_with_nullable([("t", array, true)]).unwrap();
+        for bytes in [parquet_bytes(std::slice::from_ref(&batch), Compression::SNAPPY), file_bytes(&[batch], None)] {
+            let table = read(&bytes, &ReadOptions::default()).unwrap();
+            let expected = Values::Category { codes: vec![MISSING, 0, MISSING], names: vec!["a".into()] };
+            assert_eq!(table.columns[0].values, expected);
+        }
+    }
+}
+
+#[test]
 fn duplicate_and_absent_columns_are_errors() {
     let array = strings([None; 3]);
     let twice = RecordBatch::try_from_iter([("a", array.clone()), ("a", array)]).unwrap();
