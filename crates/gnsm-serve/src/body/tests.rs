@@ -71,7 +71,6 @@ fn what_is_no_body_is_refused() {
     assert_eq!(status(b"[{},{},{}]", Media::Json), 413);
     assert_eq!(status(b"a\n1\n2\n3\n", Media::Csv), 413);
     assert_eq!(status(b"a,b\n1,2\n3\n4\n", Media::Csv), 413, "bad rows are rows");
-    assert_eq!(status(b"a,a\n1,2\n", Media::Csv), 400);
     assert_eq!(status("a,".repeat(MOST_COLUMNS).as_bytes(), Media::Csv), 422);
     assert_eq!(status(b"\xff\xff\xff\xff\x10", Media::Arrow), 400);
     assert_eq!(status(b"\xff\n", Media::Lines), 400);

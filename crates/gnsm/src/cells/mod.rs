@@ -3,12 +3,14 @@
 //! In a table of employees, `department = Finance` beside `floor = 3` and `manager = Ana` is odd where all others with
 //! that floor and manager are in Marketing. A row passes through in this order:
 //!
-//!     rows ─ experts ────── evidence ─ calibrate ─ combine ─ score
-//!     slots  conditional               how much    six figures,
-//!            neighbours                is usual    one recipe
-//!            classes          └────── blame ─ reasons
-//!            walk
-//!            usual
+//! ```text
+//! rows ─ experts ────── evidence ─ calibrate ─ combine ─ score
+//! slots  conditional               how much    six figures,
+//!        neighbours                is usual    one recipe
+//!        classes          └────── blame ─ reasons
+//!        walk
+//!        usual
+//! ```
 //!
 //! - `rows` finds the slot of each cell, once for a batch.
 //! - The experts answer one question each: how likely is each value of a cell given the rest of its row
@@ -174,9 +176,9 @@ impl Cells {
     }
 
     /// The scores of rows whose usual evidence these tails tell.
-    fn scores(&self, tails: &Tails, rows: &Encoded) -> Vec<f64> {
+    fn scores(&self, tails: &Tails, batch: &Batch<'_>) -> Vec<f64> {
         let score = |row: RowSlots<'_>, scratch: &mut _| self.score_of(tails, row, self.experts.evidence(row, scratch));
-        self.experts.map_rows(&self.batch(rows, false), score)
+        self.experts.map_rows(batch, score)
     }
 
     /// The score of a row with this evidence.
@@ -195,10 +197,14 @@ impl Cells {
 
 impl Detector for Cells {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
-        self.scores(&self.tails, rows)
+        self.scores(&self.tails, &self.batch(rows, false))
     }
 
     fn split(&self, rows: &Encoded) -> Split {
+        self.score_and_split(rows).1
+    }
+
+    fn score_and_split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
         blame::split(self, &self.tails, &self.batch(rows, false))
     }
 
@@ -242,7 +248,11 @@ impl Detector for Cells {
         Some(self.recipe().tail())
     }
 
-    fn split_left_out(&self, rows: &Encoded) -> Option<Split> {
+    fn score_left_out(&self, rows: &Encoded) -> Option<Vec<f64>> {
+        Some(self.scores(&self.tails, &self.batch(rows, true)))
+    }
+
+    fn split_left_out(&self, rows: &Encoded) -> Option<(Vec<f64>, Split)> {
         Some(blame::split(self, &self.tails, &self.batch(rows, true)))
     }
 
@@ -259,10 +269,14 @@ struct UsedTo<'a> {
 
 impl Detector for UsedTo<'_> {
     fn score(&self, rows: &Encoded) -> Vec<f64> {
-        self.cells.scores(&self.tails, rows)
+        self.cells.scores(&self.tails, &self.cells.batch(rows, false))
     }
 
     fn split(&self, rows: &Encoded) -> Split {
+        self.score_and_split(rows).1
+    }
+
+    fn score_and_split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
         blame::split(self.cells, &self.tails, &self.cells.batch(rows, false))
     }
 

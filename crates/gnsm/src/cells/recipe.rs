@@ -83,7 +83,7 @@ pub struct Recipe {
     /// The nats beyond the bound that a cell may have for each nat that it is odd. In view: the same.
     pub odd_allows: f64,
     /// Nats by which evidence has to grow to count e times as much in the sum: one large T counts for more than many
-    /// small ones. In view: 81 sets and 18 planted tables, then 30 tables of another hand; 4 to 20 are within 0.1
+    /// small ones. In view: 81 sets and 18 planted tables, then 30 other made tables; 4 to 20 are within 0.1
     /// AUROC.
     pub soft: f64,
     /// How much each of the two kinds of neighbours counts in the largest cell: a cell that differs from the nearest
@@ -105,7 +105,7 @@ pub struct Recipe {
     /// The share of the rows that are the core, the most usual ones by views of the whole table. In view: 27 sets with
     /// their anomalies in them, of which 70 % find more than 85 %; 55 % are within 1 AUROC.
     pub core: f64,
-    /// The share of the distance to the core in what is not the largest cell. In view: 16 sets of ADBench with their
+    /// The share of the distance to the core in what is not the largest cell, where all columns are numbers. In view: 16 sets of ADBench with their
     /// anomalies in them and without, and 20 planted tables; more finds more where odd rows are many, and fewer planted
     /// cells.
     pub share_of_core: f64,
@@ -128,17 +128,17 @@ pub struct Recipe {
     pub most_beyond: f64,
 
     /// The share of rows below the point whose tails are asked first which rows are odd. More than 1 − this cannot be
-    /// found. In view: 16 planted tables and 30 of another hand.
+    /// found. In view: 16 planted tables and 30 other made ones.
     pub first_share: f64,
     /// The same for the tails without those rows. It has to be the bulk of the p-values (`density::BULK`).
     pub share: f64,
     /// A row is odd with so many nats more than ln n: those of one table in twenty, which has such a row by chance. In
-    /// view: 32 made tables of another hand and 16 planted ones.
+    /// view: 32 made tables and 16 planted ones.
     pub odd_beyond: f64,
     /// How often tails are learned anew without odd rows, at the most: each time fewer rows are added.
     pub most_rounds: usize,
     /// The share of rows that may be odd by one and the same cell or figure; more are rows of their own kind, such as
-    /// those of small suppliers. In view: 24 tables of the third trial and 9 planted ones.
+    /// those of small suppliers. In view: 24 made tables and 9 planted ones.
     pub most_alike: f64,
     /// The share of rows that may be odd in all. In view: the same.
     pub most_odd: f64,

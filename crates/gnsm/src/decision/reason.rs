@@ -135,7 +135,7 @@ impl Case<'_> {
     pub fn split(&self, rows: &Encoded) -> (Vec<f64>, Split) {
         let left_out = if self.left_out { self.detector.split_left_out(rows) } else { None };
         match left_out {
-            Some(split) => (split.sums(), split),
+            Some(split) => split,
             None if !self.aside.is_empty() => {
                 let mut split = self.detector.split(rows);
                 self.aside.clear(self.encoder, &mut split.parts);
@@ -167,14 +167,13 @@ impl Case<'_> {
             let asked: Vec<bool> = split.parts.iter().map(|part| *part > 0.0).collect();
             let expected = self.expected(rows, &asked);
             for (row, places) in repetitions.iter().enumerate() {
-                let base = split.base[row];
-                let score = base + split.parts(row).iter().sum::<f64>();
+                let (score, base) = (scores[row], split.base[row]);
                 for &place in places {
                     let source = sources[place];
                     let view = RowView { case: self, rows, row, source, expected: expected.as_ref(), split: &split };
                     let reasons = view.reasons(most);
                     let rest = score - base - reasons.iter().map(|reason| reason.part).sum::<f64>();
-                    explanations[place] = Some((scores[row], Explanation { score, base, rest, reasons }));
+                    explanations[place] = Some((score, Explanation { score, base, rest, reasons }));
                 }
             }
         }

@@ -72,9 +72,13 @@ pub trait Detector: Send + Sync {
         None
     }
 
-    /// The same as `split`, for rows that it learned from: each is judged as if it had not been part of the fit. `None`
-    /// if the method cannot do that.
-    fn split_left_out(&self, _rows: &Encoded) -> Option<Split> {
+    /// The scores of rows that it learned from, each judged as if it had not; `None` if the method cannot do that.
+    fn score_left_out(&self, _rows: &Encoded) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// The same scores, and these taken apart as `split` does.
+    fn split_left_out(&self, _rows: &Encoded) -> Option<(Vec<f64>, Split)> {
         None
     }
 

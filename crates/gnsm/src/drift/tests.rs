@@ -57,7 +57,7 @@ impl Learned {
         let reference = Reference::learn(&encoder, table, &rows, &encoded);
         let run = Run { seed: 1, max_seconds: None, resume: None, save: None, watcher: &mut Silent };
         let fitted = method.fit(encoder.layout(), &encoded, &encoded.select(&[]), run)?;
-        let left_out = fitted.detector().split_left_out(&encoded).expect("rows can be left out").sums();
+        let left_out = fitted.detector().score_left_out(&encoded).expect("rows can be left out");
         let calibration = Calibration::new(left_out.into_iter().map(|score| (score, 1)))?;
         Ok(Self { encoder, reference, fitted, calibration })
     }

@@ -164,7 +164,9 @@ impl<'a> Batch<'a> {
             return score_distinct(self.detector, rows);
         }
         let (firsts, of_row) = rows.distinct();
-        let (scores, _) = self.case().split(&rows.select(&firsts));
+        let distinct = rows.select(&firsts);
+        let left_out = if self.left_out { self.detector.score_left_out(&distinct) } else { None };
+        let scores = left_out.unwrap_or_else(|| self.case().split(&distinct).0);
         of_row.into_iter().map(|which| scores[which as usize]).collect()
     }
 

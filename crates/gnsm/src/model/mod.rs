@@ -225,7 +225,7 @@ impl Model {
 fn left_out_scores(fitted: &Fitted, rows: &Encoded) -> Option<Vec<f64>> {
     let detector = Some(fitted.detector()).filter(|detector| detector.leaves_out())?;
     let (firsts, of_row) = rows.distinct();
-    let scores = detector.split_left_out(&rows.select(&firsts))?.sums();
+    let scores = detector.score_left_out(&rows.select(&firsts))?;
     Some(of_row.into_iter().map(|which| scores[which as usize]).collect())
 }
 

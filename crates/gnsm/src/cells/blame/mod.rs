@@ -50,8 +50,8 @@ struct ForReasons {
     without: Scratch,
 }
 
-/// The base and the parts of the score of each row.
-pub(super) fn split(cells: &Cells, tails: &Tails, batch: &Batch<'_>) -> Split {
+/// The score of each row, and its base and parts.
+pub(super) fn split(cells: &Cells, tails: &Tails, batch: &Batch<'_>) -> (Vec<f64>, Split) {
     let (recipe, experts) = (cells.recipe(), &cells.experts);
     let of_row = |row: RowSlots<'_>, scratch: &mut ForReasons| {
         let ForReasons { experts: of_experts, without } = scratch;
@@ -62,14 +62,15 @@ pub(super) fn split(cells: &Cells, tails: &Tails, batch: &Batch<'_>) -> Split {
         let (score, total) = (cells.score_of(tails, row, evidence), parts.iter().sum::<f64>());
         if total > 0.0 {
             parts.iter_mut().for_each(|part| *part *= score / total);
-            (0.0, parts)
+            (score, 0.0, parts)
         } else {
-            (score, parts)
+            (score, score, parts)
         }
     };
     let split = experts.map_rows(batch, of_row);
-    let base = split.iter().map(|(base, _)| *base).collect();
-    Split { base, parts: split.into_iter().flat_map(|(_, parts)| parts).collect(), n_cells: experts.n_cells() }
+    let (scores, base) = split.iter().map(|(score, base, _)| (*score, *base)).unzip();
+    let parts = split.into_iter().flat_map(|(_, _, parts)| parts).collect();
+    (scores, Split { base, parts, n_cells: experts.n_cells() })
 }
 
 /// What was to be expected in the cells that are asked for, [rows, cells].

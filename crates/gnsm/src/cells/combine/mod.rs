@@ -19,9 +19,9 @@
 //! Each figure becomes nats among held-out rows (`calibrate`). Where a share c of the columns are categories, n rows
 //! were learned from, and v = c²/2·5000/(5000 + n), the score is
 //!
-//! ⅔·((1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values) + ⅓·core + 4·max(0, largest − ln 100),
+//! (1 − s)·((1 − v)·((1 − c)·(sum + distance)/2 + c·whole) + v·values) + s·core + 4·max(0, largest − ln 100),
 //!
-//! without the thirds where a table is too small to have a core.
+//! where s = (1 − c)/3, since categories have no distances that tell much, and 0 where a table is too small for a core.
 //!
 //! All of these numbers stand in the [`Recipe`]. Nothing here knows rows, columns or tails, so the same formulas can be
 //! written out once more, slowly, as a test (`cells/tests/twin.rs`).
@@ -59,7 +59,8 @@ impl Shares {
         let categories = share_of_categories(columns);
         let n_rows = columns.iter().map(Column::n_rows).fold(0.0, f64::max);
         let values = if has_values { share_of_values(recipe, categories, n_rows) } else { 0.0 };
-        Self { categories, values, core: if has_core { recipe.share_of_core } else { 0.0 } }
+        let core = if has_core { recipe.share_of_core * (1.0 - categories) } else { 0.0 };
+        Self { categories, values, core }
     }
 }
 

@@ -172,7 +172,8 @@ impl Usual {
         let ([sum, largest, distance, whole, values, core], _) = self.nats(seen, held_out);
         let v = c * c / 2.0 * 5000.0 / (5000.0 + n);
         let apart = (1.0 - v) * ((1.0 - c) * (sum + distance) / 2.0 + c * whole) + v * values;
-        (2.0 * apart + core) / 3.0 + 4.0 * (largest - 100f64.ln()).max(0.0)
+        let s = (1.0 - c) / 3.0;
+        (1.0 - s) * apart + s * core + 4.0 * (largest - 100f64.ln()).max(0.0)
     }
 }
 

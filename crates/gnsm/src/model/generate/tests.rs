@@ -161,9 +161,7 @@ fn what_cannot_be_given_is_said() {
     ] {
         assert_eq!(
             problem.expect_err("refused").to_string(),
-            format!(
-                "method `knn` cannot {doing}; fit a model with the default method, `cells`, or with `gnsm`"
-            )
+            format!("method `knn` cannot {doing}; fit a model with the default method, `cells`, or with `gnsm`")
         );
     }
 }
