@@ -183,7 +183,7 @@ def test_lists_in_cells(frame):
     cells = {"List(Int64)": [1, 2], "Struct": {"a": 1}, "Python objects": object(), "Binary": b"\xff"}
     for name, cell in cells.items():
         text = problem(gnsm.fit, frame.assign(tags=[cell] * len(frame)))
-        assert "column `tags`: a column of" in text and name in text and "leave it out with --ignore tags" in text
+        assert "column `tags`: a column of" in text and name in text and "leave it out with `ignore=[\"tags\"]`" in text
     assert "a column of Python objects" in problem(gnsm.fit, numpy.ones((30, 2), dtype=complex))
     known = gnsm.fit(frame)
     assert "column `amount`: type List(Int64) cannot be scored" in problem(

@@ -104,7 +104,8 @@ fn page(place: &str, number: u64, score: f64, p: f64, sum: f64, explanation: &Ex
             Cell::new(""),
             Cell::new(""),
             right(""),
-            right(format!("{value:.4}")),
+            // What rounding leaves of nothing is nothing.
+            right(format!("{:.4}", if value.abs() < 5e-5 { 0.0 } else { value })),
         ]
     };
     rows.push(total("(rest)", explanation.base + explanation.rest));

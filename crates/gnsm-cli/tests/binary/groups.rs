@@ -23,7 +23,7 @@ fn connections() -> String {
 #[test]
 fn flagged_rows_with_the_same_reason_are_one_finding() {
     let folder = Folder::new();
-    folder.write("connections.csv", &connections());
+    folder.write("connections.csv", connections());
     let detect = ["detect", "connections.csv", "--contamination", "0.01"];
     let found = folder.run(&detect).succeeded().stdout;
     assert!(found.contains(". 9 rows with the same reason  p-value "), "{found}");

@@ -10,7 +10,7 @@ use super::usual::Usual;
 use super::walk::Walk;
 use super::{Cells, CellsSettings, Experts};
 use crate::columns::{Encoded, Layout, hash_row};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 
 pub(super) fn fit(settings: &CellsSettings, layout: &Layout, all: &Encoded) -> Result<Cells> {
     if all.n_rows() == 0 {
@@ -19,7 +19,7 @@ pub(super) fn fit(settings: &CellsSettings, layout: &Layout, all: &Encoded) -> R
     if let Some(group) = (0..layout.n_groups()).find(|group| layout.size(*group) > MOST_SLOTS) {
         return Err(Error::fit(
             format!("a column has {} categories, and this method takes at most {MOST_SLOTS}", layout.size(group)),
-            "leave it out with --ignore, or use another method",
+            Advice::from("leave it out with ").setting("ignore", None).and(", or use another method"),
         ));
     }
     let sample = Sample::new(&settings.recipe, all, layout.n_cells());

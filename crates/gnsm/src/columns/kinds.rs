@@ -48,7 +48,7 @@ use super::learned::{categorical, identifier, numeric, text};
 use super::number::{NumberFormat, parse_number};
 use super::schema::{ColumnSchema, Kind, KindChoice, plural};
 use super::written::Written;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::table::{Column, Table, Values};
 
 /// The share of cells that must be numbers, or dates, for a column to be one of them; the issue of stray cells asked for it.
@@ -89,7 +89,7 @@ fn unsupported(table: &Table, column: &Column) -> Error {
     Error::data(
         table.place(0, &column.name),
         format!("a column of type {type_name} cannot be scored"),
-        format!("leave it out with --ignore {}", column.name),
+        Advice::from("leave it out with ").setting("ignore", Some(&column.name)),
     )
 }
 
@@ -178,9 +178,11 @@ fn found(cells: CellsToLearn<'_>, counted: &Counted, (format, n_numbers): (Numbe
             (DateFormat::MonthFirst, true) if in_order => ", month first: then the rows are in the order of time",
             (DateFormat::DayFirst, true) if in_order => ", day first: then the rows are in the order of time",
             (DateFormat::MonthFirst, true) => {
-                "; month or day could come first, month is taken (--day-first changes it)"
+                "; month or day could come first, month is taken (the kind `day-first` changes it)"
             }
-            (DateFormat::DayFirst, true) => "; day or month could come first, day is taken (--month-first changes it)",
+            (DateFormat::DayFirst, true) => {
+                "; day or month could come first, day is taken (the kind `month-first` changes it)"
+            }
             (DateFormat::MonthFirst, false) => ", month first",
             (DateFormat::DayFirst, false) => ", day first",
             _ => "",

@@ -17,7 +17,7 @@ use super::relations::{Relation, learn_relations};
 use super::scale::Scale;
 use super::survey::{Survey, Surveyed};
 use super::written::{Written, common};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::table::{Column, Table, Values, default_missing};
 
 /// What the user said about the columns.
@@ -86,7 +86,7 @@ impl ColumnChoices {
         match self.columns.insert(column.to_owned(), kind) {
             Some(earlier) if earlier != kind => Err(Error::schema(
                 format!("column `{column}` was given two kinds"),
-                "name it in one of --categorical, --numeric, --date, --text, --identifier, --ignore or the schema file only",
+                "name each column once, with one kind",
             )),
             _ => Ok(()),
         }
@@ -292,8 +292,13 @@ impl Schema {
             |column: &ColumnSchema| !matches!(column.kind, Kind::Ignored | Kind::Identifier { .. } | Kind::Text { .. });
         if must_score && !columns.iter().any(is_scored) {
             let advice = match later_header(table) {
-                Some(line) => format!("line {line} looks like the header; leave out the lines above it"),
-                None => "keep at least one with --categorical, --numeric or --date".to_owned(),
+                Some(line) => format!("line {line} looks like the header; leave out the lines above it").into(),
+                None => Advice::from("keep at least one with ")
+                    .setting("categorical", None)
+                    .and(", ")
+                    .setting("numeric", None)
+                    .and(" or ")
+                    .setting("date", None),
             };
             return Err(Error::schema(format!("{} has no column to learn from", table.file), advice));
         }

@@ -319,7 +319,7 @@ fn a_title_above_the_header_is_told() {
     assert!(error.contains("line 3 looks like the header"), "{error}");
     let keys: Vec<String> = (0..30).map(|i| format!("A{i}")).collect();
     let error = learn(&keys).expect_err("one column of keys").to_string();
-    assert!(error.contains("keep at least one with --categorical"), "{error}");
+    assert!(error.contains("keep at least one with the setting `categorical`"), "{error}");
 }
 
 /// Pseudo-random, but the same each time.
