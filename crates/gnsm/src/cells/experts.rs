@@ -81,7 +81,7 @@ impl Experts {
         }
         evidence.whole = if self.shares.categories > 0.0 { self.classes.ask(columns, row, classes) } else { 0.0 };
         evidence.values = self.walk.ask(columns, row);
-        evidence.core = self.usual.ask(row, neighbours);
+        evidence.core = if self.shares.core > 0.0 { self.usual.ask(row, neighbours) } else { 0.0 };
         evidence
     }
 

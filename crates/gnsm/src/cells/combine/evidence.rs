@@ -52,7 +52,7 @@ pub(in crate::cells) struct Evidence {
     pub whole: f64,
     /// How odd its values are, wherever they stand.
     pub values: f64,
-    /// How far it is from the most usual rows.
+    /// How far it is from the most usual rows, where that counts.
     pub core: f64,
 }
 
