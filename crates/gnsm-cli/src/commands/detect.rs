@@ -31,8 +31,7 @@ use crate::output::kept::Kept;
 use crate::output::{Destination, Record, ScoreWriter, to_json};
 use crate::progress::{FitWatcher, RowCounter};
 
-/// What is flagged unless something else is asked for: as much as possible with one false alarm in ten flags. In a table without anything
-/// odd, nothing is flagged nine times of ten.
+/// What is flagged unless something else is asked for: as much as possible with one false alarm in ten flags.
 const DEFAULT_RULE: Rule = Rule::Fdr(0.1);
 /// Reasons shown for a row, at the most.
 const SHOWN_REASONS: usize = 3;
@@ -422,7 +421,7 @@ impl View<'_> {
         }
         let (rows, p) = (plural(group.size, "row"), p_value(group.p_value));
         let mut card = format!("{rows} with the same reason{STRONG:#}  p-value {p}  {ODD}flagged{ODD:#}\n");
-        card += &columns(Place::Output, Vec::new(), group.reasons.iter().map(line_of).collect());
+        card += &columns(Place::Output, Vec::new(), group.reasons.iter().map(shared_line).collect());
         let common = group.common.iter().map(|(name, value)| {
             format!("{} = {}", display::plain(name), display::cell(Place::Output, value, LONGEST_CELL))
         });
@@ -431,11 +430,12 @@ impl View<'_> {
             let _ = writeln!(card, "  {FAINT}all with {}{FAINT:#}", common.join(", "));
         }
         let (first, last) = (group.rows[0], group.rows[group.rows.len() - 1]);
+        let to = if last - first + 1 == group.size { "to" } else { "and others up to" };
         let examples: Vec<String> = group.examples.iter().map(ToString::to_string).collect();
         let share = gnsm::internals::decision::percent(group.share);
         let _ = writeln!(
             card,
-            "  {FAINT}rows {first} to {last}, {share} of all; the oddest: {}{}{FAINT:#}",
+            "  {FAINT}rows {first} {to} {last}, {share} of all; the oddest: {}{}{FAINT:#}",
             examples.join(", "),
             self.line(&oddest)
         );
@@ -493,9 +493,23 @@ impl View<'_> {
 }
 
 fn line_of(reason: &Reason) -> Vec<Cell> {
+    line(reason, &display::reason(Place::Output, reason, LONGEST_CELL).words())
+}
+
+/// A reason that several rows share. Where they have values of their own, the oddest row's is an example.
+fn shared_line(reason: &Reason) -> Vec<Cell> {
+    let words = display::reason(Place::Output, reason, LONGEST_CELL).words();
+    let has_one_value = reason.side.is_none() && reason.note.is_none();
+    match words.strip_prefix("= ").filter(|_| !has_one_value) {
+        Some(value) => line(reason, &format!("such as {value}")),
+        None => line(reason, &words),
+    }
+}
+
+fn line(reason: &Reason, words: &str) -> Vec<Cell> {
     vec![
         Cell::new(display::cell(Place::Output, &reason.column, 40)).add_attribute(Attribute::Bold),
-        Cell::new(display::plain(&display::reason(Place::Output, reason, LONGEST_CELL).words())).fg(Color::Red),
+        Cell::new(display::plain(words)).fg(Color::Red),
         right(format!("{:.0} %", 100.0 * reason.share)),
         Cell::new(bar(reason.share, BAR)),
     ]

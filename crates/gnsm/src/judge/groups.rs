@@ -23,9 +23,8 @@ const STRONG: f64 = 0.5;
 const MOST_ROWS: usize = 100_000;
 /// Rows of a group that are named as examples.
 const EXAMPLES: usize = 3;
-/// Values that the rows of a group have in common, at the most, and the share of the rows that have each.
+/// Values that the rows of a group have in common, at the most.
 const MOST_COMMON: usize = 4;
-const COMMON: f64 = 0.95;
 /// Characters of a value in common that are kept.
 const LONGEST: usize = 80;
 /// The largest p-value that may be flagged where it is not known yet which rows are.
@@ -84,7 +83,7 @@ pub struct Group {
     pub p_value: f64,
     /// The reason that they share, as the oddest of them has it, and what else is odd in all of them.
     pub reasons: Vec<Reason>,
-    /// Values that nearly all of them have in common beside these.
+    /// Values that all of them have in common beside these.
     pub common: Vec<(String, String)>,
     /// A column of dates, with the first and the last of these rows.
     pub between: Option<(String, [String; 2])>,
@@ -200,9 +199,7 @@ impl Groups {
         by_score.sort_by(|a, b| b.scored.score.total_cmp(&a.scored.score).then(a.row.cmp(&b.row)));
         let shared = |reason: &&Reason| {
             let own = Key::of(reason);
-            members.len() == 1
-                || members.iter().filter(|member| member.keys.contains(&own)).count() as f64
-                    >= COMMON * members.len() as f64
+            members.len() == 1 || members.iter().all(|member| member.keys.contains(&own))
         };
         let oddest = by_score[0];
         let mut reasons: Vec<Reason> = oddest.reasons.iter().filter(shared).cloned().collect();
@@ -247,14 +244,10 @@ fn strong(reasons: &[Reason]) -> usize {
     reasons.iter().take_while(|reason| reason.share >= STRONG * largest).count()
 }
 
-/// The value that nearly all rows have in a column.
+/// The value that all rows have in a column.
 fn in_common(members: &[&Member], column: usize) -> Option<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in members.iter().filter_map(|member| member.cells[column].as_deref()) {
-        *counts.entry(text).or_default() += 1;
-    }
-    let (text, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (count as f64 >= COMMON * members.len() as f64).then(|| text.to_owned())
+    let first = members.first()?.cells[column].as_ref()?;
+    members.iter().all(|member| member.cells[column].as_ref() == Some(first)).then(|| first.clone())
 }
 
 /// The p-value of Simes.
