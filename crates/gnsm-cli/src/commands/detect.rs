@@ -430,7 +430,11 @@ impl View<'_> {
             let _ = writeln!(card, "  {FAINT}all with {}{FAINT:#}", common.join(", "));
         }
         let (first, last) = (group.rows[0], group.rows[group.rows.len() - 1]);
-        let to = if last - first + 1 == group.size { "to" } else { "and others up to" };
+        let to = match group.size {
+            size if last - first + 1 == size => "to",
+            2 => "and",
+            _ => "and others up to",
+        };
         let examples: Vec<String> = group.examples.iter().map(ToString::to_string).collect();
         let share = gnsm::internals::decision::percent(group.share);
         let _ = writeln!(
